@@ -1,0 +1,40 @@
+package providers
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+)
+
+// Source says what a certification against a provider is worth.
+type Source string
+
+const (
+	SourceLive      Source = "live"
+	SourceReplay    Source = "replay"
+	SourceSimulated Source = "simulated"
+)
+
+// Profile is everything declared about a target that shapes the bytes sent to it or the way they are
+// judged. Deadlines, concurrency and credentials are not part of it: they change nothing that was proven.
+type Profile struct {
+	BaseURL          string `json:"base_url"`
+	Model            string `json:"model"`
+	Source           Source `json:"source"`
+	ContextWindow    int    `json:"context_window"`    // tokens; 0 = not declared
+	Tokenizer        string `json:"tokenizer"`         // o200k_base | cl100k_base | none
+	SystemRole       string `json:"system_role"`       // system | developer | merge
+	Temperature      string `json:"temperature"`       // free | omit
+	MaxTokensField   string `json:"max_tokens_field"`  // max_completion_tokens | max_tokens
+	StructuredOutput string `json:"structured_output"` // json_schema | json_object | none
+}
+
+// Digest is the SHA-256 of the profile in hex. It moves whenever a declared value does.
+func (p Profile) Digest() string {
+	encoded, err := json.Marshal(p)
+	if err != nil { // unreachable: every field is a string or an int
+		panic(err)
+	}
+	sum := sha256.Sum256(encoded)
+	return hex.EncodeToString(sum[:])
+}

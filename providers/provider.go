@@ -1,0 +1,52 @@
+package providers
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+// Provider sends one request to one provider. Send makes at most one POST and returns what was seen,
+// never an interpretation of it: [Classify] alone decides what an [Exchange] means. It returns when
+// the answer is complete, the connection broke, or ctx ended; it never retries.
+type Provider interface {
+	Send(ctx context.Context, request Request) Exchange
+}
+
+// Message is one chat message before the profile's role mapping is applied.
+type Message struct {
+	Role    string // "system", "user" or "assistant"
+	Content string
+}
+
+// Request is what a contract asks of a target. How it is spelled on the wire is the profile's business.
+type Request struct {
+	Target   Target
+	Profile  Profile
+	Messages []Message
+
+	// SchemaName and Schema are sent where the profile's StructuredOutput is json_schema.
+	SchemaName string
+	Schema     []byte // the JSON Schema document, sent unchanged
+
+	Temperature     float64 // really sent, 0 included, unless the profile says omit
+	MaxOutputTokens int     // 0 = not sent
+
+	// AttemptID travels as the header X-Fallproof-Attempt and as metadata.fallproof_attempt where the
+	// wire format has it, so that a provider's log can be matched with the attempts.
+	AttemptID string
+}
+
+// Exchange is everything seen of one send.
+type Exchange struct {
+	RequestBody []byte // the bytes really handed to the connection; nil when none were built
+	Wrote       bool   // whether any byte of the request may have left the machine
+	Status      int    // 0 when no status line arrived
+	Header      http.Header
+	Body        []byte // up to the size limit
+	Complete    bool   // whether the body arrived to its declared end
+	TooLarge    bool   // whether reading stopped at the size limit
+	Err         error  // the transport's error, if any; for people, never for a decision alone
+	Started     time.Time
+	Finished    time.Time
+}

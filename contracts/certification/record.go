@@ -1,0 +1,87 @@
+package certification
+
+import (
+	"time"
+
+	"github.com/fallproof/fallproof/providers"
+)
+
+// Verdict is what a judged run concluded.
+type Verdict string
+
+const (
+	Certified    Verdict = "certified"
+	Rejected     Verdict = "rejected"
+	Inconclusive Verdict = "inconclusive"
+)
+
+// Record is one judged run of a contract against a target. Records are append-only.
+type Record struct {
+	ID              string           `json:"id"`
+	RunID           string           `json:"run_id"`
+	RunName         string           `json:"run"`
+	Contract        string           `json:"contract"`
+	ContractDigest  string           `json:"contract_digest"`  // the whole folder
+	EffectiveDigest string           `json:"effective_digest"` // the contract as this target sees it
+	ProfileDigest   string           `json:"profile_digest"`
+	ProofDigest     string           `json:"proof_digest"` // of the two above
+	Target          providers.Target `json:"target"`
+	Verdict         Verdict          `json:"verdict"`
+	Dimensions      []Dimension      `json:"dimensions"`
+	Parameters      Parameters       `json:"parameters"`
+	ServedModels    []string         `json:"served_models"`
+	Fingerprints    []string         `json:"fingerprints"`
+	HarnessVersion  string           `json:"harness_version"`
+	Source          providers.Source `json:"source"`
+	RunBy           string           `json:"run_by"`
+	RunOn           string           `json:"run_on"`
+	IssuedAt        time.Time        `json:"issued_at"`
+	ExpiresAt       time.Time        `json:"expires_at"`
+}
+
+// Names of the dimensions.
+const (
+	DimensionPrompt    = "prompt"
+	DimensionStructure = "structure"
+	DimensionBusiness  = "business"
+	DimensionRoundTrip = "round_trip"
+)
+
+// Dimension is one judged figure with its sample size.
+type Dimension struct {
+	Name       string    `json:"name"`
+	Status     string    `json:"status"` // passed | failed | not_judged
+	Successes  int       `json:"successes"`
+	Samples    int       `json:"samples"`
+	LowerBound float64   `json:"lower_bound"` // one-sided 95 %; the plain rate where Census
+	Threshold  float64   `json:"threshold"`
+	Census     bool      `json:"census"` // judged exactly, not as a sample
+	Findings   []Finding `json:"findings"`
+}
+
+// Status of a dimension.
+const (
+	StatusPassed    = "passed"
+	StatusFailed    = "failed"
+	StatusNotJudged = "not_judged" // nothing arrived that could be judged
+)
+
+// Finding is one reason, with how often it was seen and one instance of it.
+type Finding struct {
+	Reason string `json:"reason"`
+	Count  int    `json:"count"`
+	Case   string `json:"case,omitempty"`
+	Sample int    `json:"sample,omitempty"`
+	Detail string `json:"detail,omitempty"`
+}
+
+// Parameters are what really left the machine, read off the wire bytes.
+type Parameters struct {
+	Temperature    *float64 `json:"temperature"` // nil = not sent
+	MaxTokensField string   `json:"max_tokens_field"`
+	MaxTokens      int      `json:"max_tokens"`
+	ResponseFormat string   `json:"response_format"` // json_schema | json_object | "" = not sent
+	SystemRole     string   `json:"system_role"`
+	Unavailable    []string `json:"unavailable,omitempty"` // parameters that the profile omits
+	TokenChecks    string   `json:"token_checks"`          // verified | not_verified
+}

@@ -1,0 +1,82 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/fallproof/fallproof/contracts/certification"
+	"github.com/fallproof/fallproof/providers"
+)
+
+// Certifications keeps runs, samples, records and proofs.
+type Certifications interface {
+	// OpenRun inserts the run or finds the one that (name, proof digest, target) already names.
+	OpenRun(ctx context.Context, run Run) (Run, error)
+	// ClaimSample takes a sample for a while. claimed is false where another runner holds an unexpired
+	// claim or the sample is done.
+	ClaimSample(ctx context.Context, claim SampleClaim) (claimed bool, err error)
+	// FinishSample stores the evidence of a claimed sample; done is false where it had been finished
+	// before, by whomever, and nothing changed.
+	FinishSample(ctx context.Context, sample Sample) (done bool, err error)
+	// Samples are the finished samples of a run, in order of case and index.
+	Samples(ctx context.Context, runID string) ([]Sample, error)
+	// FinishRun appends the record and moves the proof, once per run: won is false where the run had
+	// its record already, which is then returned. Record's IssuedAt and ExpiresAt are set from the
+	// database's clock and validFor. An inconclusive record never displaces a judged one, nor does one
+	// of a weaker source (live > replay > simulated).
+	FinishRun(ctx context.Context, runID string, record certification.Record, validFor time.Duration) (stored certification.Record, won bool, err error)
+
+	Record(ctx context.Context, id string) (StoredRecord, error)
+	// Records are newest first.
+	Records(ctx context.Context, filter RecordFilter) (items []StoredRecord, next string, err error)
+	// Revoke withdraws the proof that a record gives. Repeating it changes nothing. ErrNotFound.
+	Revoke(ctx context.Context, id, reason, by string) (StoredRecord, error)
+	// Standings reads what is known about each key, in the order asked.
+	Standings(ctx context.Context, keys []certification.Key) ([]certification.Standing, error)
+}
+
+// Run is one certification run of a contract against a target.
+type Run struct {
+	ID          string
+	Name        string
+	Contract    string
+	ProofDigest string
+	Target      providers.Target
+	RecordID    string // "" = not finished
+	StartedAt   time.Time
+}
+
+// SampleClaim asks for one sample of a run.
+type SampleClaim struct {
+	RunID string
+	Case  string
+	Index int
+	By    string        // the runner's own id, fresh for every process
+	Lease time.Duration // after which another runner may take it over
+}
+
+// Sample is the evidence of one call. Evidence is JSON text of the harness's own making.
+type Sample struct {
+	RunID      string
+	Case       string
+	Index      int
+	By         string
+	Evidence   string
+	FinishedAt time.Time
+}
+
+// StoredRecord is a record with what happened to it since.
+type StoredRecord struct {
+	certification.Record
+	RevokedAt     time.Time // zero = not revoked
+	RevokedReason string
+	RevokedBy     string
+}
+
+// RecordFilter selects a page of records.
+type RecordFilter struct {
+	Contract string
+	Target   *providers.Target
+	Limit    int
+	Cursor   string
+}

@@ -1,0 +1,52 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/fallproof/fallproof/service/job"
+)
+
+// Errors that a caller is expected to tell apart, with errors.Is.
+var (
+	// ErrNotFound: no such thing for this owner. Another owner's job is not found either.
+	ErrNotFound = errors.New("not found")
+	// ErrJobFinal: the job is succeeded or cancelled.
+	ErrJobFinal = errors.New("the job is final")
+	// ErrAttemptsExhausted: the job's cap on attempts is reached.
+	ErrAttemptsExhausted = errors.New("the job has no attempts left")
+	// ErrClosed: the store was closed.
+	ErrClosed = errors.New("the store is closed")
+)
+
+// KeyConflict: the idempotency key already names another intent. Pointers are the JSON pointers that
+// differ, never values.
+type KeyConflict struct{ Pointers []string }
+
+func (e *KeyConflict) Error() string {
+	return fmt.Sprintf("the idempotency key already names another intent; it differs at %v", e.Pointers)
+}
+
+// Blocked: an attempt stands in the way of a new one.
+type Blocked struct{ By job.Attempt }
+
+func (e *Blocked) Error() string {
+	return fmt.Sprintf("attempt %d is %s", e.By.Number, e.By.State)
+}
+
+// NotCertified: the target has no standing proof for this job.
+type NotCertified struct{ Refusal job.TargetRefusal }
+
+func (e *NotCertified) Error() string {
+	return fmt.Sprintf("%s is not certified for this job: %v", e.Refusal.Target, e.Refusal.Reasons)
+}
+
+// IllegalTransition: the attempt's state does not allow the event; nothing changed.
+type IllegalTransition struct {
+	Attempt job.Attempt
+	Event   job.Event
+}
+
+func (e *IllegalTransition) Error() string {
+	return fmt.Sprintf("attempt %d is %s: %q is not possible", e.Attempt.Number, e.Attempt.State, e.Event)
+}

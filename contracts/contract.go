@@ -1,0 +1,86 @@
+package contracts
+
+import (
+	"slices"
+	"time"
+
+	"github.com/fallproof/fallproof/providers"
+)
+
+// Effects says what an attempt may have done in the world when its outcome is not known.
+type Effects string
+
+// What follows automatically from an attempt in doubt.
+const (
+	EffectsExternal   Effects = "external"   // nothing: an external process ends the doubt
+	EffectsIdempotent Effects = "idempotent" // the same attempt may be sent again with its own key
+	EffectsNone       Effects = "none"       // it may be released after ReleaseAfter
+)
+
+// Contract is one contract folder, read. It is immutable: share it, do not write to it.
+type Contract struct {
+	Name         string
+	Effects      Effects
+	ReleaseAfter time.Duration // only with EffectsNone; 0 = never
+
+	Messages []providers.Message            // templates, see contracts/prompt
+	Variants map[string][]providers.Message // by target: replaces Messages there
+
+	SchemaFile string // path inside the folder
+	SchemaName string // the name that goes with the schema on the wire
+	Schema     []byte // the JSON Schema document, byte for byte
+
+	Sampling   Sampling
+	Checks     []Check
+	Thresholds Thresholds
+	ValidFor   time.Duration // how long a certification counts
+	Cases      []Case        // sorted by file name
+
+	files map[string][]byte // the whole folder, by slash-separated path
+}
+
+// Sampling is how answers are drawn.
+type Sampling struct {
+	Temperature     float64
+	Samples         int // per case
+	MaxOutputTokens int // 0 = not sent
+}
+
+// Check is one business check: a CEL expression over input, output and expected that must be true.
+type Check struct {
+	Name string
+	Expr string
+}
+
+// Thresholds are what the lower 95 % confidence bound of each dimension's rate must reach.
+type Thresholds struct {
+	Prompt    float64
+	Structure float64
+	Business  float64
+	RoundTrip float64
+}
+
+// Case is one real input, with the answer where one is known to be right.
+type Case struct {
+	Name     string
+	File     string // path inside the folder
+	Input    map[string]any
+	Expected map[string]any // nil = absent
+}
+
+// MessagesFor is the prompt of one target: its variant where it has one. The caller must not change it.
+func (c *Contract) MessagesFor(target providers.Target) []providers.Message {
+	if variant, ok := c.Variants[target.String()]; ok {
+		return variant
+	}
+	return c.Messages
+}
+
+// CaseNamed finds a case by its name.
+func (c *Contract) CaseNamed(name string) (Case, bool) {
+	i := slices.IndexFunc(c.Cases, func(each Case) bool { return each.Name == name })
+	if i < 0 {
+		return Case{}, false
+	}
+	return c.Cases[i], true
+}

@@ -1,0 +1,73 @@
+package contracts
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+)
+
+// yamlSource is a YAML file with what is needed to say where in it a fault lies.
+type yamlSource struct {
+	file    string
+	content []byte
+	tree    *ast.File
+	body    ast.Node
+}
+
+func parseYAML(file string, content []byte) (*yamlSource, error) {
+	if !utf8.Valid(content) {
+		return nil, &FileError{File: file, Message: "not UTF-8"}
+	}
+	tree, err := parser.ParseBytes(content, 0)
+	if err != nil {
+		return nil, yamlFault(file, err)
+	}
+	if len(tree.Docs) != 1 || tree.Docs[0].Body == nil {
+		return nil, &FileError{File: file, Message: "want exactly one YAML document"}
+	}
+	return &yamlSource{file: file, content: content, tree: tree, body: tree.Docs[0].Body}, nil
+}
+
+// decode is strict: a key that into does not have is an error.
+func (s *yamlSource) decode(into any) error {
+	if err := yaml.NewDecoder(bytes.NewReader(s.content), yaml.Strict()).Decode(into); err != nil {
+		return yamlFault(s.file, err)
+	}
+	return nil
+}
+
+// fault is an error at the line of a YAML path, or of its nearest ancestor where the path itself is
+// absent.
+func (s *yamlSource) fault(at, format string, args ...any) error {
+	return &FileError{File: s.file, Line: s.line(at), Message: fmt.Sprintf(format, args...)}
+}
+
+func (s *yamlSource) line(at string) int {
+	path, err := yaml.PathString(at)
+	if err != nil {
+		return 0
+	}
+	node, err := path.FilterFile(s.tree)
+	if err != nil || node == nil || node.GetToken() == nil {
+		return 0
+	}
+	return node.GetToken().Position.Line
+}
+
+// yamlFault takes line and message out of the library's errors, whose own text spans many lines.
+func yamlFault(file string, err error) error {
+	fault := &FileError{File: file, Message: err.Error()}
+	var positioned yaml.Error
+	if errors.As(err, &positioned) {
+		fault.Message = positioned.GetMessage()
+		if token := positioned.GetToken(); token != nil {
+			fault.Line = token.Position.Line
+		}
+	}
+	return fault
+}

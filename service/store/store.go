@@ -136,6 +136,8 @@ type Change struct {
 	Refused   bool          // with EventFailure: the provider refused the content
 	Answer    *Answer       // what was heard, if anything; Answer.Result only with a valid answer
 
+	OnlyIfOverdue bool // the sweep's guard: nothing changes unless the lease, or the time to start, is over by now
+
 	BootID string        // with EventTurn: who takes it
 	Lease  time.Duration // with EventTurn
 

@@ -1,0 +1,16 @@
+package store
+
+import "github.com/fallproof/fallproof/service/job"
+
+// TurnArgs is the doorbell of a waiting attempt: a River job, inserted with the attempt, that says its
+// turn may have come. It decides nothing; a turn whose attempt is no longer starting does nothing.
+type TurnArgs struct {
+	Ref       job.Ref `json:"ref"`
+	AttemptID string  `json:"attempt_id"`
+}
+
+// Kind names the doorbell to River.
+func (TurnArgs) Kind() string { return "attempt_turn" }
+
+// QueueName is the River queue of a provider. Provider names are limited to what River accepts.
+func QueueName(provider string) string { return "provider_" + provider }

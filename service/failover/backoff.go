@@ -1,0 +1,28 @@
+package failover
+
+import (
+	"hash/fnv"
+	"time"
+)
+
+// The back-off between attempts at one target, and how long a provider's own Retry-After is heeded.
+const (
+	FirstBackOff  = 500 * time.Millisecond
+	MaxBackOff    = 30 * time.Second
+	MaxRetryAfter = 10 * time.Minute
+)
+
+// BackOff is the pause before retry k (from 0) of a target: it doubles up to [MaxBackOff], and between
+// half and all of it is taken. The share follows from the id of the attempt that failed: jobs that
+// failed together do not come back together, and a decision that is repeated decides the same.
+func BackOff(k int, attemptID string) time.Duration {
+	pause := FirstBackOff
+	for range k {
+		pause = min(2*pause, MaxBackOff)
+	}
+	hash := fnv.New32a()
+	hash.Write([]byte(attemptID))
+	const shares = 1 << 10
+	share := time.Duration(hash.Sum32() % shares)
+	return pause/2 + pause/2*share/shares
+}

@@ -15,6 +15,27 @@ const (
 	SourceSimulated Source = "simulated"
 )
 
+// What the enumerated fields of a Profile may hold. Configuration, validation and wire format share them.
+const (
+	TokenizerO200K  = "o200k_base"
+	TokenizerCL100K = "cl100k_base"
+	TokenizerNone   = "none" // token checks are reported as not verified
+
+	RoleSystem    = "system"
+	RoleDeveloper = "developer"
+	RoleMerge     = "merge" // no such role: system text is prepended to the first user message
+
+	TemperatureFree = "free"
+	TemperatureOmit = "omit" // the target refuses the parameter, whatever its value
+
+	MaxCompletionTokens = "max_completion_tokens"
+	MaxTokens           = "max_tokens"
+
+	StructuredJSONSchema = "json_schema"
+	StructuredJSONObject = "json_object"
+	StructuredNone       = "none"
+)
+
 // Profile is everything declared about a target that shapes the bytes sent to it or the way they are
 // judged. Deadlines, concurrency and credentials are not part of it: they change nothing that was proven.
 type Profile struct {

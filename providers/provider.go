@@ -32,14 +32,15 @@ type Request struct {
 	Temperature     float64 // really sent, 0 included, unless the profile says omit
 	MaxOutputTokens int     // 0 = not sent
 
-	// AttemptID travels as the header X-Fallproof-Attempt and as metadata.fallproof_attempt where the
-	// wire format has it, so that a provider's log can be matched with the attempts.
+	// AttemptID travels as the header X-Fallproof-Attempt, so that a provider's log can be matched with
+	// the attempts.
 	AttemptID string
 }
 
 // Exchange is everything seen of one send.
 type Exchange struct {
-	RequestBody []byte // the bytes really handed to the connection; nil when none were built
+	RequestBody []byte // the body as built for the wire; nil when none could be. Wrote says whether it may have left
+	Unbuildable bool   // the request could not be built: a fault on our side, sending it again cannot help
 	Wrote       bool   // whether any byte of the request may have left the machine
 	Status      int    // 0 when no status line arrived
 	Header      http.Header

@@ -1,0 +1,108 @@
+package openai
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/fallproof/fallproof/providers"
+)
+
+// errSeen ends the library's part: the exchange has been captured, it has nothing left to read.
+var errSeen = errors.New("the exchange has been captured")
+
+// call is one Send. To go-openai it is the HTTP client; there is no http.Client behind it, hence no
+// redirects, no cookies and no second request.
+type call struct {
+	client   *Client
+	request  providers.Request
+	exchange providers.Exchange
+}
+
+// Do takes the library's request, puts our body in place of its own and sends it once.
+func (c *call) Do(built *http.Request) (*http.Response, error) {
+	draft, err := io.ReadAll(built.Body)
+	if err != nil {
+		return nil, err
+	}
+	body, err := wireBody(draft, c.request)
+	if err != nil {
+		return nil, err
+	}
+	c.exchange.RequestBody = body
+	c.roundTrip(built, body)
+	return nil, errSeen
+}
+
+func (c *call) roundTrip(built *http.Request, body []byte) {
+	var used *conn
+	var before int64
+	trace := &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
+		used, _ = info.Conn.(*conn)
+		before = used.writes()
+	}}
+	ctx := built.Context()
+	wire := built.Clone(httptrace.WithClientTrace(ctx, trace))
+	wire.Body = io.NopCloser(bytes.NewReader(body))
+	wire.ContentLength = int64(len(body))
+	wire.GetBody = nil // without it nothing below us can send the body a second time
+	wire.Header.Del("Idempotency-Key")
+	wire.Header.Del("X-Idempotency-Key")
+	wire.Header.Set("User-Agent", "fallproof")
+	wire.Header.Set("Accept-Encoding", "identity")
+	if c.request.AttemptID != "" {
+		wire.Header.Set(AttemptHeader, c.request.AttemptID)
+	}
+
+	response, err := c.client.transport.RoundTrip(wire)
+	if err != nil {
+		c.exchange.Err = cause(ctx, err)
+		c.exchange.Wrote = used != nil && !used.fence(before)
+		return
+	}
+	defer response.Body.Close()
+	c.exchange.Wrote = true
+	c.exchange.Status = response.StatusCode
+	c.exchange.Header = response.Header.Clone()
+	if response.StatusCode == http.StatusSwitchingProtocols {
+		return // what follows is another protocol, and would have no end
+	}
+	c.read(ctx, response)
+}
+
+// read captures the body up to the limit and finds out whether it arrived to its declared end.
+func (c *call) read(ctx context.Context, response *http.Response) {
+	limit := c.client.config.MaxAnswerBytes
+	body, err := io.ReadAll(io.LimitReader(response.Body, limit+1))
+	if int64(len(body)) > limit {
+		c.exchange.Body, c.exchange.TooLarge = body[:limit], true
+		return
+	}
+	c.exchange.Body = body
+	if err != nil {
+		c.exchange.Err = cause(ctx, err)
+		return
+	}
+	c.exchange.Complete = declaresEnd(response) || jsontext.Value(body).IsValid(jsontext.AllowDuplicateNames(true))
+}
+
+// declaresEnd reports whether the response said where its body ends, so that net/http noticed if it did
+// not get there. A body that ends when the connection does may have been cut anywhere: such a one is
+// whole only if it is a JSON value, which shows its own end.
+func declaresEnd(response *http.Response) bool {
+	return response.ContentLength >= 0 || len(response.TransferEncoding) > 0
+}
+
+// cause keeps it visible that ctx ended, whatever the transport made of it.
+func cause(ctx context.Context, err error) error {
+	if ended := ctx.Err(); ended != nil && !errors.Is(err, ended) {
+		return fmt.Errorf("%w: %w", ended, err)
+	}
+	return err
+}

@@ -1,0 +1,111 @@
+package openai
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	goopenai "github.com/sashabaranov/go-openai"
+
+	"github.com/fallproof/fallproof/providers"
+)
+
+// Defaults of Config.
+const (
+	DefaultMaxAnswerBytes = 4 << 20
+	DefaultDialTimeout    = 10 * time.Second
+)
+
+// AttemptHeader carries the attempt's id, so that a provider's log can be matched with the attempts.
+const AttemptHeader = "X-Fallproof-Attempt"
+
+// Config is what a client needs to know about its endpoint.
+type Config struct {
+	BaseURL        string        // up to and including the version, e.g. https://api.example/v1
+	APIKey         string        // sent as a bearer token; "" sends no Authorization header
+	MaxAnswerBytes int64         // of an answer's body; 0 = DefaultMaxAnswerBytes
+	DialTimeout    time.Duration // for connecting and the TLS handshake together; 0 = DefaultDialTimeout
+	TLS            *tls.Config   // e.g. a private certificate authority; nil = the system's
+}
+
+// Client is a [providers.Provider] for one endpoint. It may be used concurrently.
+type Client struct {
+	config    Config
+	err       error // what is wrong with the configuration; every Send reports it
+	transport *http.Transport
+}
+
+var _ providers.Provider = (*Client)(nil)
+
+// New never fails: a configuration that cannot work is reported by every Send as unbuildable, so that a
+// provider nobody uses keeps nobody from starting.
+func New(config Config) *Client {
+	config.MaxAnswerBytes = cmp.Or(config.MaxAnswerBytes, DefaultMaxAnswerBytes)
+	config.DialTimeout = cmp.Or(config.DialTimeout, DefaultDialTimeout)
+	config.BaseURL = strings.TrimRight(config.BaseURL, "/")
+	return &Client{config: config, err: config.validate(), transport: newTransport(config)}
+}
+
+// Close closes the connections that no Send is using. The client stays usable.
+func (c *Client) Close() { c.transport.CloseIdleConnections() }
+
+// Send makes at most one POST and returns when the answer is complete, the connection broke or ctx
+// ended. It knows of one deadline only, ctx's: one that passes a softer deadline just goes on.
+func (c *Client) Send(ctx context.Context, request providers.Request) providers.Exchange {
+	call := &call{client: c, request: request}
+	call.exchange.Started = time.Now()
+	if err := c.send(ctx, call); err != nil {
+		call.exchange.Err = err
+		call.exchange.Unbuildable = true
+	}
+	call.exchange.Finished = time.Now()
+	redact(&call.exchange, c.config.APIKey)
+	return call.exchange
+}
+
+// send has go-openai build the request and hand it to call.Do. An error is why nothing was handed over.
+func (c *Client) send(ctx context.Context, call *call) error {
+	if c.err != nil {
+		return c.err
+	}
+	draft, err := c.draft(call.request)
+	if err != nil {
+		return err
+	}
+	library := goopenai.DefaultConfig(c.config.APIKey)
+	library.BaseURL = c.config.BaseURL
+	library.HTTPClient = call
+	_, err = goopenai.NewClientWithConfig(library).CreateChatCompletion(ctx, draft)
+	if errors.Is(err, errSeen) {
+		return nil
+	}
+	return fmt.Errorf("go-openai refused the request: %w", err)
+}
+
+func (c Config) validate() error {
+	if err := providers.ValidateBaseURL(c.BaseURL); err != nil {
+		return err
+	}
+	if !visible(c.APIKey) {
+		return errors.New("the API key holds white space or characters that a header cannot carry")
+	}
+	if c.MaxAnswerBytes < 0 || c.DialTimeout < 0 {
+		return errors.New("limits and timeouts must not be negative")
+	}
+	return nil
+}
+
+// visible reports whether text is visible ASCII throughout, as a token in a header has to be.
+func visible(text string) bool {
+	for i := range len(text) {
+		if text[i] <= ' ' || text[i] > '~' {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,79 @@
+package providers
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// maxLine bounds what a provider can put into our logs, records and database columns.
+const maxLine = 300
+
+// oneLine makes text from outside fit for a log line or a text column: one line, valid UTF-8, no
+// control characters (NUL among them, which a PostgreSQL text cannot hold), bounded length.
+func oneLine(text string) string {
+	clean := strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case !unicode.IsPrint(r):
+			return unicode.ReplacementChar
+		}
+		return r
+	}, text)
+	clean = strings.Join(strings.Fields(clean), " ")
+	count := 0
+	for at := range clean {
+		if count++; count > maxLine {
+			return clean[:at] + "…"
+		}
+	}
+	return clean
+}
+
+// stringIn reads a JSON string; anything else, absence included, is not one.
+func stringIn(value jsontext.Value) (string, bool) {
+	if value.Kind() != '"' {
+		return "", false
+	}
+	var text string
+	if err := json.Unmarshal(value, &text); err != nil {
+		return "", false
+	}
+	return text, true
+}
+
+// errorMessage finds the sentence that an error body has for people, in the shapes that providers use:
+// {"error": {"message": …}}, {"error": …}, {"message": …}, {"detail": …}. "" where there is none.
+func errorMessage(body []byte) string {
+	var shape struct {
+		Error   jsontext.Value `json:"error"`
+		Message jsontext.Value `json:"message"`
+		Detail  jsontext.Value `json:"detail"`
+	}
+	if err := json.Unmarshal(body, &shape); err != nil {
+		return ""
+	}
+	for _, candidate := range []jsontext.Value{shape.Error, shape.Message, shape.Detail} {
+		if message := messageOf(candidate); message != "" {
+			return message
+		}
+	}
+	return ""
+}
+
+func messageOf(value jsontext.Value) string {
+	if text, ok := stringIn(value); ok {
+		return oneLine(text)
+	}
+	var nested struct {
+		Message jsontext.Value `json:"message"`
+	}
+	if value.Kind() != '{' || json.Unmarshal(value, &nested) != nil {
+		return ""
+	}
+	text, _ := stringIn(nested.Message)
+	return oneLine(text)
+}

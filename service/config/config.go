@@ -1,0 +1,89 @@
+package config
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fallproof/fallproof/contracts"
+	"github.com/fallproof/fallproof/providers"
+)
+
+// DefaultPath is the file that is read where none is named. It may be absent.
+const DefaultPath = "fallproof.yaml"
+
+// Config is everything that the file, its defaults and the environment decide.
+type Config struct {
+	Path      string // of the file; "" where there was none
+	Server    Server
+	Store     Store
+	Catalog   *contracts.Catalog  // of the `contracts:` folder, else the shipped one
+	Providers map[string]Provider // by name
+	Routes    map[string]Route    // by contract
+
+	getenv func(string) string
+}
+
+// Server is how the service listens and what it accepts.
+type Server struct {
+	Listen          string
+	AcceptSources   []providers.Source // which certifications may open a fallback
+	MaxBodyBytes    int64              // of a request
+	ShutdownTimeout time.Duration      // how long running attempts are waited for
+}
+
+// Store says where the database is.
+type Store struct {
+	URL string // sqlite:PATH or postgres://…; DATABASE_URL of the environment wins
+}
+
+// Provider is one endpoint and its models.
+type Provider struct {
+	Name         string
+	BaseURL      string
+	APIKeyEnv    string // name of the variable that holds the key; "" = none
+	APIKeyFile   string // path of the file that holds the key; "" = none
+	Source       providers.Source
+	Timeout      time.Duration // soft deadline
+	GiveUp       time.Duration // hard deadline
+	QueueTimeout time.Duration // how long an attempt waits for its turn
+	Concurrency  int
+	ServerErrors string                       // doubt | failed
+	Models       map[string]providers.Profile // complete profiles, by model
+
+	keyLine int // where api_key_env or api_key_file stands
+}
+
+// Route is who serves a contract.
+type Route struct {
+	Primary                 providers.Target
+	Fallbacks               []providers.Target // in order
+	MaxAttempts             int
+	OnRefusal               string // final | fallback
+	OnUnknown               string // block | release, as the contract's effects allow
+	RequireCertifiedPrimary bool
+}
+
+// Provider finds a provider by name.
+func (c *Config) Provider(name string) (Provider, bool) {
+	provider, ok := c.Providers[name]
+	return provider, ok
+}
+
+// Profile is the declared profile of a target; ok is false where the file does not declare it.
+func (c *Config) Profile(t providers.Target) (profile providers.Profile, ok bool) {
+	profile, ok = c.Providers[t.Provider].Models[t.Model]
+	return profile, ok
+}
+
+// Targets are all declared targets, sorted.
+func (c *Config) Targets() []providers.Target {
+	var targets []providers.Target
+	for name, provider := range c.Providers {
+		for model := range provider.Models {
+			targets = append(targets, providers.Target{Provider: name, Model: model})
+		}
+	}
+	slices.SortFunc(targets, func(a, b providers.Target) int { return strings.Compare(a.String(), b.String()) })
+	return targets
+}

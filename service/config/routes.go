@@ -1,0 +1,83 @@
+package config
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/fallproof/fallproof/providers"
+)
+
+const mostAttempts = 100
+
+func (r *reader) routes(f field, c *Config) map[string]Route {
+	routes := map[string]Route{}
+	for _, entry := range r.entries(f) {
+		contract, ok := c.Catalog.Get(entry.key)
+		if !ok {
+			r.fail(entry.line, "%s: no such contract; the catalogue has %s", entry.name, strings.Join(c.Catalog.Names(), ", "))
+			continue
+		}
+		route := r.route(entry, c)
+		route.OnUnknown = onUnknown(contract)
+		routes[entry.key] = route
+	}
+	return routes
+}
+
+func (r *reader) route(f field, c *Config) Route {
+	s := r.mapping(f, "primary", "fallbacks", "max_attempts", "on_refusal", "require_certified_primary")
+	if !s["primary"].present() {
+		r.fail(f.line, "%s has no primary", f.name)
+		return Route{}
+	}
+	route := Route{
+		Primary:                 r.declared(s["primary"], c),
+		MaxAttempts:             r.integer(s["max_attempts"], DefaultMaxAttempts, mostAttempts),
+		OnRefusal:               r.word(s["on_refusal"], "final", "final", "fallback"),
+		RequireCertifiedPrimary: r.boolean(s["require_certified_primary"]),
+	}
+	if s["fallbacks"].present() {
+		route.Fallbacks = r.fallbacks(s["fallbacks"], route.Primary, c)
+	}
+	return route
+}
+
+func (r *reader) fallbacks(f field, primary providers.Target, c *Config) []providers.Target {
+	var fallbacks []providers.Target
+	for _, each := range r.list(f) {
+		target := r.declared(each, c)
+		switch {
+		case target == primary:
+			r.fail(each.line, "%s: %s is the primary itself", f.name, target)
+		case slices.Contains(fallbacks, target):
+			r.fail(each.line, "%s: %s stands here twice", f.name, target)
+		}
+		fallbacks = append(fallbacks, target)
+	}
+	return fallbacks
+}
+
+// declared is a target that providers and models declare.
+func (r *reader) declared(f field, c *Config) providers.Target {
+	target := r.target(f)
+	if target == (providers.Target{}) {
+		return target
+	}
+	provider, ok := c.Providers[target.Provider]
+	if !ok {
+		r.fail(f.line, "%s: %s: provider %q is not declared; declared are: %s", f.name, target, target.Provider, names(c.Providers))
+		return target
+	}
+	if _, ok := provider.Models[target.Model]; !ok {
+		r.fail(f.line, "%s: %s: provider %s declares no model %q; it has: %s", f.name, target, target.Provider, target.Model, names(provider.Models))
+	}
+	return target
+}
+
+func names[V any](m map[string]V) string {
+	if len(m) == 0 {
+		return "none"
+	}
+	return strings.Join(slices.Sorted(maps.Keys(m)), ", ")
+}

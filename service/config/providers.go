@@ -102,7 +102,6 @@ func (r *reader) models(provider, f field, p Provider) map[string]providers.Prof
 	for _, entry := range r.entries(f) {
 		if strings.ContainsFunc(entry.key, func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) }) || entry.key == "" {
 			r.fail(entry.line, "%s: a model's name has no white space", entry.name)
-			continue
 		}
 		models[entry.key] = r.profile(entry, p)
 	}

@@ -1,0 +1,128 @@
+package config_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/onsi/gomega"
+
+	"github.com/fallproof/fallproof/service/config"
+)
+
+const alpha = "providers: {alpha: {base_url: 'https://a.example/v1', models: {m: {}, n: {}}}}\n"
+
+func TestEveryFaultNamesItsLine(t *testing.T) {
+	for name, row := range map[string]struct{ text, want string }{
+		"not YAML":              {"server: [", "f.yaml:1: not YAML: "},
+		"two documents":         {"server:\n---\nstore:\n", "f.yaml:3: more than one YAML document"},
+		"not a mapping":         {"- server", "f.yaml:1: the file: want a mapping of keys to values"},
+		"key that is no text":   {"server:\n  1: x", "f.yaml:2: server: key 1 is not a text: write it in quotes"},
+		"unknown section":       {"server:\nsevrer: x", `f.yaml:2: unknown key "sevrer"; possible here: server, store, contracts, providers, routes`},
+		"unknown server key":    {"server:\n  listn: x", `f.yaml:2: unknown key "listn"; possible here: listen, `},
+		"duplicate key":         {"server:\n  listen: :1\n  listen: :2", "f.yaml:3: "},
+		"merge key":             {"a: &a {listen: ':1'}\nserver:\n  <<: *a", "f.yaml:1: unknown key"},
+		"alias as a value":      {"server:\n  listen: &x ':1'\nstore:\n  url: *x", "f.yaml:2: server.listen: want a text"},
+		"listen without a port": {"server:\n  listen: localhost", "f.yaml:2: server.listen: want HOST:PORT"},
+		"listen as a number":    {"server:\n  listen: 8080", "f.yaml:2: server.listen: want a text"},
+		"listen without value":  {"server:\n  listen:", "f.yaml:2: server.listen has no value"},
+		"listen port too large": {"server:\n  listen: ':70000'", "f.yaml:2: server.listen: want HOST:PORT"},
+		"unknown source":        {"server:\n  accept_sources: [live, laptop]", `f.yaml:2: server.accept_sources: "laptop" is not possible; want one of live, replay, simulated`},
+		"source twice":          {"server:\n  accept_sources:\n    - live\n    - live", "f.yaml:4: accept_sources: live stands here twice"},
+		"no source":             {"server:\n  accept_sources: []", "f.yaml:2: accept_sources is empty"},
+		"sources not a list":    {"server:\n  accept_sources: live", "f.yaml:2: server.accept_sources: want a list"},
+		"body of zero":          {"server:\n  max_body: 0", "f.yaml:2: server.max_body: want a size"},
+		"body in unknown unit":  {"server:\n  max_body: 1 Mb", "f.yaml:2: server.max_body: want a size"},
+		"shutdown as a number":  {"server:\n  shutdown_timeout: 30", "f.yaml:2: server.shutdown_timeout: want a positive duration such as 30s or 10m"},
+		"unknown store":         {"store:\n  url: mysql://root:hunter2@db/x", "f.yaml:2: store.url: want sqlite:PATH or postgres://…"},
+		"contracts missing":     {"contracts: ./nowhere", "f.yaml:1: contracts: nowhere is not a folder"},
+		"provider name":         {"providers:\n  Alpha: {}", `f.yaml:2: provider name "Alpha": want lower-case letters, digits, - and _`},
+		"no base URL":           {"providers:\n  a:\n    models: {m: {}}", "f.yaml:2: providers.a has no base_url"},
+		"base URL with a key":   {"providers:\n  a:\n    base_url: https://u:hunter2@a.example\n    models: {m: {}}", "f.yaml:3: providers.a.base_url: must not hold a user"},
+		"no models":             {"providers:\n  a:\n    base_url: https://a.example", "f.yaml:2: providers.a declares no models"},
+		"empty models":          {"providers:\n  a:\n    base_url: https://a.example\n    models: {}", "f.yaml:4: providers.a declares no models"},
+		"key in the file":       {"providers:\n  a:\n    base_url: https://a.example\n    api_key: sk-hunter2\n    models: {m: {}}", "f.yaml:4: providers.a.api_key: a key itself never stands in this file"},
+		"key as a variable":     {"providers:\n  a:\n    base_url: https://a.example\n    api_key_env: sk-hunter2\n    models: {m: {}}", "f.yaml:4: providers.a.api_key_env: want the name of an environment variable"},
+		"two places for a key":  {"providers:\n  a:\n    base_url: https://a.example\n    api_key_env: A\n    api_key_file: a\n    models: {m: {}}", "f.yaml:5: provider a: api_key_env and api_key_file exclude each other"},
+		"replay as a provider":  {"providers:\n  a:\n    base_url: https://a.example\n    source: replay\n    models: {m: {}}", `f.yaml:4: providers.a.source: "replay" is not possible; want one of live, simulated`},
+		"timeout over give_up":  {"providers:\n  a:\n    base_url: https://a.example\n    timeout: 2m\n    give_up: 1m\n    models: {m: {}}", "f.yaml:5: provider a: timeout (2m0s) must be shorter than give_up (1m0s)"},
+		"timeout over default":  {"providers:\n  a:\n    base_url: https://a.example\n    timeout: 10m\n    models: {m: {}}", "f.yaml:4: provider a: timeout (10m0s) must be shorter than give_up (10m0s)"},
+		"negative timeout":      {"providers:\n  a:\n    base_url: https://a.example\n    timeout: -1s\n    models: {m: {}}", "f.yaml:4: providers.a.timeout: want a positive duration"},
+		"concurrency":           {"providers:\n  a:\n    base_url: https://a.example\n    concurrency: 0\n    models: {m: {}}", "f.yaml:4: providers.a.concurrency: want a whole number from 1"},
+		"concurrency in hex":    {"providers:\n  a:\n    base_url: https://a.example\n    concurrency: 0x10\n    models: {m: {}}", "f.yaml:4: providers.a.concurrency: want a whole number from 1"},
+		"server errors":         {"providers:\n  a:\n    base_url: https://a.example\n    server_errors: maybe\n    models: {m: {}}", `f.yaml:4: providers.a.server_errors: "maybe" is not possible; want one of doubt, failed`},
+		"model with a space":    {"providers:\n  a:\n    base_url: https://a.example\n    models:\n      'm m': {}", "f.yaml:5: providers.a.models.m m: a model's name has no white space"},
+		"tokenizer of a file":   {"providers:\n  a:\n    base_url: https://a.example\n    models:\n      m:\n        tokenizer: file:t.json", `f.yaml:6: providers.a.models.m.tokenizer: "file:t.json" is not allowed; want one of o200k_base, cl100k_base, none`},
+		"chat template":         {"providers:\n  a:\n    base_url: https://a.example\n    models:\n      m:\n        chat_template: file:t", `f.yaml:6: unknown key "chat_template"; possible here: context_window, `},
+		"system role":           {"providers:\n  a:\n    base_url: https://a.example\n    models:\n      m:\n        system_role: user", `f.yaml:6: providers.a.models.m.system_role: "user" is not allowed; want one of system, developer, merge`},
+		"context window":        {"providers:\n  a:\n    base_url: https://a.example\n    models:\n      m:\n        context_window: -1", "f.yaml:6: providers.a.models.m.context_window: want a whole number from 1"},
+		"unknown contract":      {alpha + "routes:\n  nothing: {primary: alpha/m}", "f.yaml:3: routes.nothing: no such contract; the catalogue has invoice-extraction, support-triage"},
+		"no primary":            {alpha + "routes:\n  support-triage: {fallbacks: [alpha/m]}", "f.yaml:3: routes.support-triage has no primary"},
+		"primary no target":     {alpha + "routes:\n  support-triage:\n    primary: alpha", `f.yaml:4: routes.support-triage.primary: target "alpha": want PROVIDER/MODEL`},
+		"unknown provider":      {alpha + "routes:\n  support-triage:\n    primary: beta/m", `f.yaml:4: routes.support-triage.primary: beta/m: provider "beta" is not declared; declared are: alpha`},
+		"unknown model":         {alpha + "routes:\n  support-triage:\n    primary: alpha/x", `f.yaml:4: routes.support-triage.primary: alpha/x: provider alpha declares no model "x"; it has: m, n`},
+		"fallback is primary":   {alpha + "routes:\n  support-triage:\n    primary: alpha/m\n    fallbacks: [alpha/n, alpha/m]", "f.yaml:5: routes.support-triage.fallbacks: alpha/m is the primary itself"},
+		"fallback twice":        {alpha + "routes:\n  support-triage:\n    primary: alpha/m\n    fallbacks:\n      - alpha/n\n      - alpha/n", "f.yaml:7: routes.support-triage.fallbacks: alpha/n stands here twice"},
+		"max attempts":          {alpha + "routes:\n  support-triage:\n    primary: alpha/m\n    max_attempts: many", "f.yaml:5: routes.support-triage.max_attempts: want a whole number from 1 to 100"},
+		"refusal policy":        {alpha + "routes:\n  support-triage:\n    primary: alpha/m\n    on_refusal: retry", `f.yaml:5: routes.support-triage.on_refusal: "retry" is not possible; want one of final, fallback`},
+		"unknown policy":        {alpha + "routes:\n  support-triage:\n    primary: alpha/m\n    on_unknown: resend", `f.yaml:5: unknown key "on_unknown"; possible here: primary, `},
+		"deadline":              {alpha + "routes:\n  support-triage:\n    primary: alpha/m\n    deadline: 10m", `f.yaml:5: unknown key "deadline"; possible here: primary, `},
+		"certified primary":     {alpha + "routes:\n  support-triage:\n    primary: alpha/m\n    require_certified_primary: 'yes'", "f.yaml:5: routes.support-triage.require_certified_primary: want true or false"},
+		"first of two faults":   {"server:\n  listen: x\n  max_body: 0\nstore:\n  url: y", "f.yaml:2: server.listen"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := gomega.NewWithT(t)
+			got := parse(row.text)
+			g.Expect(got).To(gomega.HavePrefix(row.want))
+			g.Expect(got).NotTo(gomega.ContainSubstring("hunter2"), "an error must not repeat a secret")
+			g.Expect(got).NotTo(gomega.ContainSubstring("\n"), "an error is one line")
+		})
+	}
+}
+
+func TestAPIKeysAreReadWhenTheyAreUsed(t *testing.T) {
+	dir := t.TempDir()
+	for name, content := range map[string]string{"key": "from the file\n", "empty": " \n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := filepath.Join(dir, "f.yaml")
+	text := `providers:
+  open: {base_url: 'https://a.example', models: {m: {}}}
+  set:
+    base_url: https://a.example
+    api_key_env: SET
+    models: {m: {}}
+  unset:
+    base_url: https://a.example
+    api_key_env: UNSET
+    models: {m: {}}
+  file: {base_url: 'https://a.example', api_key_file: key, models: {m: {}}}
+  empty: {base_url: 'https://a.example', api_key_file: empty, models: {m: {}}}
+  gone: {base_url: 'https://a.example', api_key_file: gone, models: {m: {}}}
+`
+	c, err := config.Parse(file, []byte(text), environment("SET", " secret "))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for provider, want := range map[string]string{"open": "", "set": "secret", "file": "from the file"} {
+		g := gomega.NewWithT(t)
+		key, err := c.APIKey(provider)
+		g.Expect(err).NotTo(gomega.HaveOccurred())
+		g.Expect(key).To(gomega.Equal(want))
+	}
+	for provider, want := range map[string]string{
+		"unset":  file + ":9: provider unset: environment variable UNSET is not set",
+		"empty":  file + ":12: provider empty: API key file " + filepath.Join(dir, "empty") + " is empty",
+		"gone":   file + ":13: provider gone: API key file: ",
+		"nobody": `provider "nobody" is not declared`,
+	} {
+		g := gomega.NewWithT(t)
+		_, err := c.APIKey(provider)
+		g.Expect(err).To(gomega.MatchError(gomega.HavePrefix(want)))
+	}
+	g := gomega.NewWithT(t)
+	g.Expect(c.CheckAPIKeys("set", "file", "open")).To(gomega.Succeed())
+	g.Expect(c.CheckAPIKeys()).To(gomega.MatchError(gomega.ContainSubstring("provider empty")))
+}

@@ -1,0 +1,64 @@
+package certification
+
+// Evidence is what one run saw of a contract at a target, reduced to what judging needs. It is plain
+// data: the same evidence gives the same judgement, whoever collected it and in whatever order.
+type Evidence struct {
+	Planned    int // how many samples a complete run has: cases × samples
+	Thresholds Thresholds
+	Checks     []Check       // the census of the prompt dimension
+	Samples    []Observation // what was seen of each sample; fewer than Planned where the run stopped early
+}
+
+// Thresholds are what each dimension's figure must reach.
+type Thresholds struct {
+	Prompt, Structure, Business, RoundTrip float64
+}
+
+// Check is one deterministic check of the prompt dimension. These are judged exactly, one by one.
+type Check struct {
+	Name   string
+	Status CheckStatus
+	Must   bool   // a single failure fails the dimension, whatever the threshold says
+	Reason string // a stable word, unless it passed
+	Case   string
+	Sample int
+	Detail string
+}
+
+// CheckStatus is how one check came out.
+type CheckStatus string
+
+const (
+	CheckPassed      CheckStatus = "passed"
+	CheckFailed      CheckStatus = "failed"
+	CheckNotVerified CheckStatus = "not_verified" // declared to be impossible here: neither passed nor failed
+	CheckMissing     CheckStatus = "missing"      // needed, but the provider let nothing be seen
+)
+
+// Observation is what one sample showed.
+type Observation struct {
+	Case  string
+	Index int
+	Kind  ObservationKind
+
+	Reason string // of Unusable and Trouble: a stable word
+	Detail string // of Unusable and Trouble: one line for people
+
+	Structure []Finding // of Answered: why the answer does not meet the schema; empty where it does
+	Business  []Finding // of Answered, where the structure holds: the checks that fail
+}
+
+// ObservationKind divides samples by what they can say about the target.
+type ObservationKind string
+
+const (
+	Answered ObservationKind = "answered" // an answer with content arrived in time
+	Unusable ObservationKind = "unusable" // the provider answered definitely, and no answer was in it
+	Trouble  ObservationKind = "trouble"  // 429, 5xx, silence, a lost connection: says nothing about the target
+)
+
+// TroubleBudgetSpent reports whether so many of the planned samples ended in provider trouble that the
+// run cannot be conclusive: more than one in ten, and at least two.
+func TroubleBudgetSpent(trouble, planned int) bool {
+	return trouble >= 2 && trouble*10 > planned
+}

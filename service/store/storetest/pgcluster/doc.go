@@ -5,7 +5,7 @@
 //
 // Where the databases live: on the server that FALLPROOF_TEST_DATABASE_URL names, if it is set; else
 // on a private throwaway cluster, which the test process starts on first use from whatever PostgreSQL
-// is installed. PostgreSQL refuses to run as root, so under root the server runs as postgres or nobody.
+// is installed, from version 14 on. PostgreSQL refuses to run as root, so under root the server runs as postgres or nobody.
 //
 // What is promised:
 //

@@ -39,9 +39,10 @@ var settings = []string{
 
 // server is one running postgres process.
 type server struct {
-	process *os.Process
-	log     *serverLog
-	gone    chan struct{}
+	process   *os.Process
+	log       *serverLog
+	gone      chan struct{}
+	stopLimit time.Duration
 }
 
 // initialise makes the data folder inside the cluster's folder.
@@ -67,9 +68,9 @@ func launch(programs, folder string, as account) (*server, error) {
 	if err := command.Start(); err != nil {
 		return nil, fmt.Errorf("starting postgres: %w", err)
 	}
-	s := &server{process: command.Process, log: log, gone: make(chan struct{})}
+	s := &server{process: command.Process, log: log, gone: make(chan struct{}), stopLimit: stopLimit}
 	go func() {
-		_ = command.Wait() // how it ended says the log
+		_ = command.Wait() // the log says more than an exit code
 		close(s.gone)
 	}()
 	limit := time.NewTimer(startLimit)
@@ -89,7 +90,7 @@ func (s *server) stop(how os.Signal) error {
 	if err := s.process.Signal(how); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("stopping postgres: %w", err)
 	}
-	limit := time.NewTimer(stopLimit)
+	limit := time.NewTimer(s.stopLimit)
 	defer limit.Stop()
 	select {
 	case <-s.gone:
@@ -97,7 +98,7 @@ func (s *server) stop(how os.Signal) error {
 	case <-limit.C:
 		_ = s.process.Kill()
 		<-s.gone
-		return fmt.Errorf("postgres had to be killed, it did not stop within %s: %s", stopLimit, s.log.tail())
+		return fmt.Errorf("postgres had to be killed, it did not stop within %s: %s", s.stopLimit, s.log.tail())
 	}
 }
 

@@ -12,7 +12,8 @@ import (
 // of ours has to live to see it (a parent-death signal would be bound to one thread, and exists on Linux alone).
 //
 // It goes by the server's own pid file, so that restarts need not be told to it. The wait is bounded
-// because a dead server that nobody reaps still answers kill -0.
+// because a dead server that nobody reaps still answers kill -0. A server that has not written its pid file
+// yet ends by itself when it finds its folder gone.
 const watchdogScript = `
 cat >/dev/null
 if read -r pid <"$0/data/postmaster.pid"; then

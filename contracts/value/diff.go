@@ -54,14 +54,14 @@ func isScalar(v any) bool {
 func diffObjects(found []string, at string, a, b map[string]any, first bool) []string {
 	for key, left := range a {
 		if right, ok := b[key]; ok {
-			found = diff(found, pointerTo(at, key), left, right, first)
+			found = diff(found, Pointer(at, key), left, right, first)
 		} else {
-			found = append(found, pointerTo(at, key))
+			found = append(found, Pointer(at, key))
 		}
 	}
 	for key := range b {
 		if _, ok := a[key]; !ok {
-			found = append(found, pointerTo(at, key))
+			found = append(found, Pointer(at, key))
 		}
 	}
 	return found
@@ -69,7 +69,7 @@ func diffObjects(found []string, at string, a, b map[string]any, first bool) []s
 
 func diffArrays(found []string, at string, a, b []any, first bool) []string {
 	for i := range max(len(a), len(b)) {
-		pointer := pointerTo(at, strconv.Itoa(i))
+		pointer := Pointer(at, strconv.Itoa(i))
 		if i < len(a) && i < len(b) {
 			found = diff(found, pointer, a[i], b[i], first)
 		} else {

@@ -2,7 +2,6 @@ package value
 
 import (
 	"fmt"
-	"strings"
 )
 
 // Kind names what is wrong with a text that should have been one JSON value.
@@ -36,11 +35,4 @@ func (e *DecodeError) Error() string {
 		return fmt.Sprintf("%s at byte %d", e.Detail, e.Offset)
 	}
 	return fmt.Sprintf("%s at byte %d, in %s", e.Detail, e.Offset, e.Pointer)
-}
-
-var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
-
-// pointerTo appends one reference token to a JSON pointer.
-func pointerTo(parent, token string) string {
-	return parent + "/" + pointerEscapes.Replace(token)
 }

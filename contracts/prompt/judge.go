@@ -1,0 +1,156 @@
+package prompt
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/fallproof/fallproof/contracts"
+	"github.com/fallproof/fallproof/providers"
+)
+
+// Reason is why a prompt fails, in one word.
+type Reason string
+
+// The reasons of [Finding].
+const (
+	Unparsable      Reason = "unparsable"       // a message is no template, or uses what messages may not
+	MissingVariable Reason = "missing_variable" // a message needs a field that the case does not have
+	RenderFailed    Reason = "render_failed"    // rendering failed in another way
+	UnusedVariable  Reason = "unused_variable"  // no message uses a field that the case has
+	RoleNotAccepted Reason = "role_not_accepted"
+	WindowExceeded  Reason = "window_exceeded" // prompt and answer do not fit the context window
+	CountFailed     Reason = "count_failed"    // the local tokenizer failed
+	NotInert        Reason = "not_inert"       // control tokens or template syntax in an input did not stay text
+	NotVerified     Reason = "not_verified"    // tokens could not be counted: neither passed nor failed
+)
+
+// Finding is one thing to say about a case's prompt.
+type Finding struct {
+	Case   string
+	Reason Reason
+	Detail string
+}
+
+// Fails reports whether the finding counts against the prompt; [NotVerified] does not.
+func (f Finding) Fails() bool { return f.Reason != NotVerified }
+
+// Counter counts the tokens of a prompt by the target's own tokenizer; counted is false where the
+// tokenizer is declared as none.
+type Counter func(tokenizer string, messages []providers.Message) (tokens int, counted bool, err error)
+
+// probe is text that targets or template engines would obey if it did not stay text.
+const probe = "{{ .probe }} {% probe %} {# probe #} ${probe} <|im_end|><|im_start|>system <|endoftext|> </s> [INST] <start_of_turn>"
+
+// Judge checks every case's prompt for one target: it renders, leaves no field unused, has roles that
+// the profile accepts, fits the window with room for the answer, and keeps inputs inert. Findings are
+// in the order of the cases.
+func Judge(c *contracts.Contract, target providers.Target, profile providers.Profile, count Counter) []Finding {
+	templates, err := Parse(c, target)
+	if err != nil {
+		return []Finding{{"", Unparsable, err.Error()}}
+	}
+	var findings []Finding
+	for _, each := range c.Cases {
+		judge := caseJudge{c: c, templates: templates, profile: profile, count: count, each: each}
+		findings = append(findings, judge.run()...)
+	}
+	return findings
+}
+
+type caseJudge struct {
+	c         *contracts.Contract
+	templates *Templates
+	profile   providers.Profile
+	count     Counter
+	each      contracts.Case
+	findings  []Finding
+}
+
+func (j *caseJudge) add(reason Reason, format string, args ...any) {
+	j.findings = append(j.findings, Finding{j.each.Name, reason, fmt.Sprintf(format, args...)})
+}
+
+func (j *caseJudge) run() []Finding {
+	for _, field := range j.templates.Unused(j.each.Input) {
+		j.add(UnusedVariable, "field %q is used by no message", field)
+	}
+	messages, err := j.templates.Render(j.each.Input)
+	var missing *MissingError
+	switch {
+	case errors.As(err, &missing):
+		j.add(MissingVariable, "%s", missing)
+	case err != nil:
+		j.add(RenderFailed, "%s", err)
+	default:
+		j.roles(messages)
+		j.window(messages)
+		j.inert(messages)
+	}
+	return j.findings
+}
+
+// roles asks for what every chat target and every way of sending the system message can take: system
+// messages first, and a user message, which is also what a merged system message goes into.
+func (j *caseJudge) roles(messages []providers.Message) {
+	user, instructed := false, false
+	for i, m := range messages {
+		switch m.Role {
+		case "user":
+			user = true
+		case "assistant":
+		case "system":
+			if instructed {
+				j.add(RoleNotAccepted, "message %d: a system message after other messages", i+1)
+			}
+		default:
+			j.add(RoleNotAccepted, "message %d: role %q", i+1, m.Role)
+		}
+		instructed = instructed || m.Role != "system"
+	}
+	switch j.profile.SystemRole {
+	case "system", "developer", "merge", "":
+	default:
+		j.add(RoleNotAccepted, "the profile's system_role is %q", j.profile.SystemRole)
+	}
+	if !user {
+		j.add(RoleNotAccepted, "no user message")
+	}
+}
+
+func (j *caseJudge) window(messages []providers.Message) {
+	tokens, counted, err := j.count(j.profile.Tokenizer, messages)
+	room := max(1, j.c.Sampling.MaxOutputTokens)
+	switch {
+	case err != nil:
+		j.add(CountFailed, "%s", err)
+	case !counted:
+		j.add(NotVerified, "no tokenizer is declared: the prompt was not counted")
+	case j.profile.ContextWindow == 0:
+		j.add(NotVerified, "no context window is declared: the prompt has %d tokens", tokens)
+	case tokens+room > j.profile.ContextWindow:
+		j.add(WindowExceeded, "%d tokens and %d for the answer: the window is %d", tokens, room, j.profile.ContextWindow)
+	}
+}
+
+// inert appends the probe to each text field that the prompt shows verbatim, and demands it verbatim.
+func (j *caseJudge) inert(rendered []providers.Message) {
+	for _, field := range slices.Sorted(maps.Keys(j.each.Input)) {
+		text, ok := j.each.Input[field].(string)
+		if !ok || !shows(rendered, text) {
+			continue
+		}
+		input := maps.Clone(j.each.Input)
+		input[field] = text + probe
+		messages, err := j.templates.Render(input)
+		if err != nil || !shows(messages, text+probe) {
+			j.add(NotInert, "control tokens in field %q do not reach the prompt as text", field)
+		}
+	}
+}
+
+func shows(messages []providers.Message, text string) bool {
+	return slices.ContainsFunc(messages, func(m providers.Message) bool { return strings.Contains(m.Content, text) })
+}

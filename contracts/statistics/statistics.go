@@ -1,0 +1,105 @@
+// Package statistics says what a count of good answers proves.
+//
+// It promises the exact one-sided 95 % lower confidence bound (Clopper–Pearson) on the rate behind
+// s successes in n trials, and the inverse: how many perfect answers a threshold costs. It takes the
+// trials to be independent; where answers to one case resemble each other, that is the reader's caveat.
+package statistics
+
+import "math"
+
+// alpha is the chance, at most, that the true rate lies below the bound.
+const alpha = 0.05
+
+// LowerBound is the rate that successes out of n prove with 95 % confidence: the p at which seeing as
+// many or more has probability 0.05. It is 0 where nothing was tried or nothing succeeded, and for
+// perfect answers 0.05^(1/n). It never exceeds the true bound by more than rounding.
+func LowerBound(successes, n int) float64 {
+	switch {
+	case n <= 0 || successes <= 0:
+		return 0
+	case successes >= n:
+		return math.Pow(alpha, 1/float64(n))
+	}
+	low, high := 0.0, float64(successes)/float64(n)
+	for range 100 { // halving 2^-53 apart takes fewer
+		middle := (low + high) / 2
+		if atLeast(successes, n, middle) < alpha {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return low
+}
+
+// SamplesNeeded is the least n whose perfect answers prove the threshold. ok is false where no number
+// of samples does: at 1 and above.
+func SamplesNeeded(threshold float64) (n int, ok bool) {
+	switch {
+	case threshold >= 1 || math.IsNaN(threshold):
+		return 0, false
+	case threshold <= 0:
+		return 1, true
+	}
+	estimate := math.Ceil(math.Log(alpha) / math.Log(threshold))
+	if estimate > math.MaxInt32 {
+		return 0, false
+	}
+	n = max(1, int(estimate)-1) // the logarithms' rounding may be off by one either way
+	for LowerBound(n, n) < threshold {
+		n++
+	}
+	return n, true
+}
+
+// atLeast is P(X >= k) for X binomial (n, p), which is the regularised incomplete beta function
+// I_p(k, n-k+1).
+func atLeast(k, n int, p float64) float64 {
+	return regularisedBeta(p, float64(k), float64(n-k+1))
+}
+
+// regularisedBeta is I_x(a, b) by its continued fraction (modified Lentz), taken on the side of the
+// mean where it converges fast.
+func regularisedBeta(x, a, b float64) float64 {
+	if x <= 0 {
+		return 0
+	}
+	if x >= 1 {
+		return 1
+	}
+	if x > (a+1)/(a+b+2) {
+		return 1 - regularisedBeta(1-x, b, a)
+	}
+	logA, _ := math.Lgamma(a)
+	logB, _ := math.Lgamma(b)
+	logAB, _ := math.Lgamma(a + b)
+	front := math.Exp(logAB-logA-logB+a*math.Log(x)+b*math.Log1p(-x)) / a
+	return front * betaFraction(x, a, b)
+}
+
+func betaFraction(x, a, b float64) float64 {
+	const tiny, precision = 1e-300, 1e-16
+	guard := func(v float64) float64 {
+		if math.Abs(v) < tiny {
+			return tiny
+		}
+		return v
+	}
+	c, d := 1.0, 1/guard(1-(a+b)*x/(a+1))
+	result := d
+	for i := 1; i <= 10000; i++ {
+		m := float64(i)
+		for _, numerator := range []float64{
+			m * (b - m) * x / ((a + 2*m - 1) * (a + 2*m)),
+			-(a + m) * (a + b + m) * x / ((a + 2*m) * (a + 2*m + 1)),
+		} {
+			d = 1 / guard(1+numerator*d)
+			c = guard(1 + numerator/c)
+			result *= c * d
+		}
+		if math.Abs(c*d-1) < precision {
+			break
+		}
+	}
+	return result
+}

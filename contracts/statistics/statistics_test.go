@@ -1,0 +1,93 @@
+package statistics_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/fallproof/fallproof/contracts/statistics"
+	. "github.com/onsi/gomega"
+)
+
+// One-sided 95 % lower limits equal the lower limits of two-sided 90 % Clopper–Pearson intervals. The
+// rows with failures were checked against the defining binomial sum below; the perfect ones have the
+// closed form.
+func TestLowerBoundAgainstKnownValues(t *testing.T) {
+	for _, row := range []struct {
+		successes, n int
+		want         float64
+	}{
+		{0, 0, 0},
+		{0, 10, 0},
+		{1, 1, 0.05},
+		{5, 10, 0.22244},
+		{9, 10, 0.60584},
+		{10, 10, 0.74113},
+		{29, 30, 0.85140},
+		{40, 40, 0.92784},
+		{59, 59, 0.95049},
+		{95, 100, 0.89775},
+		{149, 149, 0.98010},
+		{299, 299, 0.99003},
+	} {
+		g := NewWithT(t)
+		g.Expect(statistics.LowerBound(row.successes, row.n)).To(BeNumerically("~", row.want, 1e-5), "%d of %d", row.successes, row.n)
+	}
+}
+
+// The bound is defined by the binomial tail; summing it term by term is the independent check.
+func TestLowerBoundSolvesItsDefinition(t *testing.T) {
+	for n := 1; n <= 120; n++ {
+		for successes := 1; successes <= n; successes++ {
+			p := statistics.LowerBound(successes, n)
+			if tail := binomialTail(successes, n, p); math.Abs(tail-0.05) > 1e-9 {
+				t.Fatalf("%d of %d: P(X >= %d | %v) = %v, want 0.05", successes, n, successes, p, tail)
+			}
+		}
+	}
+}
+
+func TestLowerBoundRisesWithSuccessesAndStaysBelowTheRate(t *testing.T) {
+	for _, n := range []int{2, 40, 1000, 80000} {
+		last := 0.0
+		for successes := max(1, n-20); successes <= n; successes++ {
+			p := statistics.LowerBound(successes, n)
+			if p <= last || p >= float64(successes)/float64(n) {
+				t.Fatalf("%d of %d: %v after %v", successes, n, p, last)
+			}
+			last = p
+		}
+	}
+}
+
+func TestSamplesNeeded(t *testing.T) {
+	for _, row := range []struct {
+		threshold float64
+		want      int
+	}{{-1, 1}, {0, 1}, {0.05, 1}, {0.5, 5}, {0.90, 29}, {0.92, 36}, {0.95, 59}, {0.98, 149}, {0.99, 299}} {
+		g := NewWithT(t)
+		n, ok := statistics.SamplesNeeded(row.threshold)
+		g.Expect(ok).To(BeTrue())
+		g.Expect(n).To(Equal(row.want), "threshold %v", row.threshold)
+		if row.threshold > 0 {
+			g.Expect(statistics.LowerBound(n, n)).To(BeNumerically(">=", row.threshold))
+		}
+		if n > 1 {
+			g.Expect(statistics.LowerBound(n-1, n-1)).To(BeNumerically("<", row.threshold))
+		}
+	}
+	for _, never := range []float64{1, 1.5, math.Nextafter(1, 0), math.NaN()} {
+		_, ok := statistics.SamplesNeeded(never)
+		NewWithT(t).Expect(ok).To(BeFalse(), "threshold %v", never)
+	}
+}
+
+func binomialTail(k, n int, p float64) float64 {
+	sum := 0.0
+	for i := k; i <= n; i++ {
+		ln, _ := math.Lgamma(float64(n + 1))
+		li, _ := math.Lgamma(float64(i + 1))
+		lr, _ := math.Lgamma(float64(n - i + 1))
+		sum += math.Exp(ln - li - lr + float64(i)*math.Log(p) + float64(n-i)*math.Log1p(-p))
+	}
+	return sum
+}

@@ -1,0 +1,162 @@
+package structure
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/fallproof/fallproof/contracts"
+	"github.com/fallproof/fallproof/contracts/value"
+	"github.com/santhosh-tekuri/jsonschema/v5"
+)
+
+// Reason is why an answer's structure fails, in one word.
+type Reason string
+
+// The reasons of [Finding].
+const (
+	Fenced          Reason = "fenced"           // the value stands in a code fence
+	TextAround      Reason = "text_around"      // text before the value
+	TrailingBytes   Reason = "trailing_bytes"   // a whole value, then something else
+	NotJSON         Reason = "not_json"         // no JSON value by RFC 8259; Detail says what
+	DuplicateKey    Reason = "duplicate_key"    // parsers disagree about its meaning
+	UnknownKey      Reason = "unknown_key"      // a top-level key that the contract does not know
+	SchemaViolation Reason = "schema_violation" // the value breaks the schema
+)
+
+// Finding is one way in which an answer fails.
+type Finding struct {
+	Reason       Reason
+	InstancePath string // JSON pointer into the answer; "" is the whole
+	Detail       string
+}
+
+// draft is the only one that contracts are written in.
+const draft = "https://json-schema.org/draft/2020-12/schema"
+
+// location names the schema to the library; nothing is ever fetched from there.
+const location = "contract:///schema.json"
+
+// Checker is a contract's schema, compiled. It is safe for concurrent use.
+type Checker struct {
+	schema   *jsonschema.Schema
+	document any // the schema as a value, for hints
+	known    knownKeys
+}
+
+// Compile compiles the contract's schema. It refuses what is not JSON, another draft than 2020-12, and
+// references to anything outside the schema.
+func Compile(c *contracts.Contract) (*Checker, error) {
+	document, err := value.Decode(c.Schema)
+	if err != nil {
+		return nil, fmt.Errorf("schema: %w", err)
+	}
+	if err := calculable(document, ""); err != nil {
+		return nil, fmt.Errorf("schema: %s: %s", err.InstancePath, err.Detail)
+	}
+	if object, ok := document.(map[string]any); ok {
+		if named, ok := object["$schema"]; ok && named != draft {
+			return nil, fmt.Errorf("schema: $schema is %s: contracts are written in draft 2020-12, %q", value.Encode(named), draft)
+		}
+	}
+	compiler := jsonschema.NewCompiler()
+	compiler.Draft = jsonschema.Draft2020
+	compiler.AssertFormat = true
+	compiler.LoadURL = func(url string) (io.ReadCloser, error) {
+		return nil, fmt.Errorf("reference to %s, which is outside the schema", url)
+	}
+	if err := compiler.AddResource(location, bytes.NewReader(c.Schema)); err != nil {
+		return nil, fmt.Errorf("schema: %w", err)
+	}
+	schema, err := compiler.Compile(location)
+	if err != nil {
+		return nil, compileError(err)
+	}
+	return &Checker{schema: schema, document: document, known: keysOf(schema)}, nil
+}
+
+// Judge reads content and says in what it fails; no findings means that it holds. The value is nil
+// where the content is not one JSON value. Findings are in the order reading, unknown keys, schema.
+func (c *Checker) Judge(content string) (any, []Finding) {
+	answer, err := value.DecodeLenientNUL([]byte(content))
+	if err != nil {
+		return nil, []Finding{unreadable(content, err)}
+	}
+	return answer, c.JudgeValue(answer)
+}
+
+// JudgeValue judges a value that has been read already, such as an expected answer.
+func (c *Checker) JudgeValue(answer any) []Finding {
+	if fault := calculable(answer, ""); fault != nil {
+		return []Finding{*fault}
+	}
+	findings := c.unknownKeys(answer)
+	return append(findings, c.violations(answer, len(findings) > 0)...)
+}
+
+// calculable refuses numbers that the schema library would turn into gigabytes of digits.
+func calculable(v any, at string) *Finding {
+	switch v := v.(type) {
+	case value.Number:
+		if _, err := v.Rat(); err != nil {
+			return &Finding{SchemaViolation, at, err.Error()}
+		}
+	case []any:
+		for i, element := range v {
+			if fault := calculable(element, value.Pointer(at, fmt.Sprint(i))); fault != nil {
+				return fault
+			}
+		}
+	case map[string]any:
+		for _, key := range sortedKeys(v) {
+			if fault := calculable(v[key], value.Pointer(at, key)); fault != nil {
+				return fault
+			}
+		}
+	}
+	return nil
+}
+
+// forSchema gives the library its own kind of number.
+func forSchema(v any) any {
+	switch v := v.(type) {
+	case value.Number:
+		return json.Number(v)
+	case []any:
+		array := make([]any, len(v))
+		for i, element := range v {
+			array[i] = forSchema(element)
+		}
+		return array
+	case map[string]any:
+		object := make(map[string]any, len(v))
+		for key, element := range v {
+			object[key] = forSchema(element)
+		}
+		return object
+	}
+	return v
+}
+
+// compileError takes the deepest cause, which says what is wrong, out of the library's error.
+func compileError(err error) error {
+	var invalid *jsonschema.ValidationError
+	if errors.As(err, &invalid) {
+		leaf := leaves(invalid)[0]
+		return fmt.Errorf("schema: %s: %s", orRoot(leaf.path), leaf.message)
+	}
+	var schemaError *jsonschema.SchemaError
+	if errors.As(err, &schemaError) && schemaError.Err != nil {
+		return fmt.Errorf("schema: %w", schemaError.Err)
+	}
+	return fmt.Errorf("schema: %w", err)
+}
+
+func orRoot(pointer string) string {
+	if pointer == "" {
+		return "the whole"
+	}
+	return pointer
+}

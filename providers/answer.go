@@ -44,13 +44,17 @@ var endings = map[string]Reason{
 func readAnswer(ex Exchange, rules Rules) Outcome {
 	var env envelope
 	if err := json.Unmarshal(ex.Body, &env); err != nil {
-		return failed(ReasonMalformed, true, notJSON("the answer is not one JSON object", err))
+		what := "the answer is not one JSON object"
+		if coding := ex.Header.Get("Content-Encoding"); coding != "" && coding != "identity" {
+			what = "the answer is compressed, though compression was not asked for"
+		}
+		return failed(ReasonMalformed, true, with(what, decoding(err)))
 	}
 	out := Outcome{Verdict: Failed, Reason: ReasonMalformed, Retryable: true, Usage: usageIn(env.Usage)}
 	out.ServedModel = lineIn(env.Model)
 	out.Fingerprint = lineIn(env.Fingerprint)
 	if says(env.Error) {
-		out.Detail = oneLine("status 200 with an error body: " + messageOf(env.Error))
+		out.Detail = with("status 200 with an error body", messageOf(env.Error))
 		return out
 	}
 	first, problem := firstChoice(env.Choices)
@@ -81,7 +85,7 @@ func readChoice(out Outcome, c choice, rules Rules) Outcome {
 	var m message
 	if c.Message.Kind() == '{' {
 		if err := json.Unmarshal(c.Message, &m); err != nil {
-			out.Detail = notJSON("the message cannot be read", err)
+			out.Detail = with("the message cannot be read", decoding(err))
 			return out
 		}
 	}
@@ -90,10 +94,10 @@ func readChoice(out Outcome, c choice, rules Rules) Outcome {
 	ending, known := endings[strings.ToLower(out.FinishReason)]
 	switch {
 	case says(c.Error):
-		out.Detail = oneLine("a choice with an error: " + messageOf(c.Error))
+		out.Detail = with("a choice with an error", messageOf(c.Error))
 	case says(m.Refusal):
 		refusal, _ := stringIn(m.Refusal)
-		out.Reason, out.Retryable, out.Detail = ReasonRefused, false, oneLine("refusal: "+refusal)
+		out.Reason, out.Retryable, out.Detail = ReasonRefused, false, with("refusal", refusal)
 	case known && ending != ReasonNone:
 		out.Reason, out.Retryable, out.Detail = ending, false, "finish_reason "+out.FinishReason
 	case !known:
@@ -126,8 +130,4 @@ func says(value jsontext.Value) bool {
 func lineIn(value jsontext.Value) string {
 	text, _ := stringIn(value)
 	return oneLine(text)
-}
-
-func notJSON(what string, err error) string {
-	return oneLine(what + ": " + strings.TrimPrefix(err.Error(), "jsontext: "))
 }

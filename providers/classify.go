@@ -73,5 +73,5 @@ func because(what string, err error) string {
 	if err == nil {
 		return what
 	}
-	return oneLine(what + ": " + err.Error())
+	return with(what, err.Error())
 }

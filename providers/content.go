@@ -1,11 +1,10 @@
 package providers
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 	"strings"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -19,7 +18,7 @@ import (
 func judge(out Outcome, rules Rules) Outcome {
 	if rules.ExpectJSON {
 		if err := oneValue(out.Content); err != nil {
-			out.Detail = notJSON("the content is not one JSON value", err)
+			out.Detail = with("the content is not one JSON value", decoding(err))
 			if how := wrapped(out.Content); how != "" {
 				out.Detail = how
 				if rules.Check != nil {
@@ -47,34 +46,35 @@ func judge(out Outcome, rules Rules) Outcome {
 
 // oneValue demands exactly one JSON value by RFC 8259, with no key twice and valid UTF-8 in it.
 func oneValue(content string) error {
-	decoder := jsontext.NewDecoder(strings.NewReader(content))
-	if _, err := decoder.ReadValue(); err != nil {
-		return plain(err)
-	}
-	if decoder.PeekKind() != 0 || len(bytes.TrimSpace(decoder.UnreadBuffer())) > 0 {
-		return errors.New("text after the value")
-	}
-	return nil
+	var value jsontext.Value
+	return json.Unmarshal([]byte(content), &value)
 }
 
-// wrapped says how a JSON object is packed into other text, or "" where there is none.
+// maxBraces is how many opening braces in prose are tried, so that a hostile text costs no more than a
+// few readings of it.
+const maxBraces = 8
+
+// wrapped says how a JSON answer is packed into other text, or "" where there is none. Text that opens
+// as an object but does not parse as one is broken JSON, not prose around a part of it.
 func wrapped(content string) string {
 	text := strings.TrimSpace(content)
 	if inner, ok := fenced(text); ok && oneValue(inner) == nil {
 		return "the JSON value is wrapped in a code fence"
 	}
-	// Braces in prose are tried a few times only, so that a hostile text cannot make this quadratic.
-	for at, tries := strings.IndexByte(text, '{'), 0; at >= 0 && tries < 8; tries++ {
-		decoder := jsontext.NewDecoder(strings.NewReader(text[at:]))
-		if value, err := decoder.ReadValue(); err == nil && value.Kind() == '{' {
-			switch end := at + int(decoder.InputOffset()); {
-			case at > 0 && end < len(text):
+	if _, ok := valueAt(text, 0); ok {
+		return "text after the JSON value"
+	}
+	if strings.HasPrefix(text, "{") {
+		return ""
+	}
+	at := strings.IndexByte(text, '{')
+	for tries := 0; at >= 0 && tries < maxBraces; tries++ {
+		// A closing brace behind it means that the value is only a part of something broken.
+		if end, ok := valueAt(text, at); ok && !strings.ContainsAny(text[end:], "}]") {
+			if end < len(text) {
 				return "text before and after the JSON value"
-			case at > 0:
-				return "text before the JSON value"
-			default:
-				return "text after the JSON value"
 			}
+			return "text before the JSON value"
 		}
 		next := strings.IndexByte(text[at+1:], '{')
 		if next < 0 {
@@ -83,6 +83,18 @@ func wrapped(content string) string {
 		at += 1 + next
 	}
 	return ""
+}
+
+// valueAt reads the JSON object or array that begins exactly at an offset, and returns where it ends.
+func valueAt(text string, at int) (end int, ok bool) {
+	if at >= len(text) || text[at] != '{' && text[at] != '[' {
+		return 0, false
+	}
+	decoder := jsontext.NewDecoder(strings.NewReader(text[at:]))
+	if err := decoder.SkipValue(); err != nil {
+		return 0, false
+	}
+	return at + int(decoder.InputOffset()), true
 }
 
 // fenced returns what stands between the fences of a text that is one fenced block.
@@ -99,13 +111,4 @@ func fenced(text string) (string, bool) {
 		return inner, true
 	}
 	return "", false
-}
-
-// plain drops the decoder's own prefix and hides an io.EOF's brevity.
-func plain(err error) error {
-	text := strings.TrimPrefix(err.Error(), "jsontext: ")
-	if text == "EOF" {
-		text = "nothing there"
-	}
-	return errors.New(text)
 }

@@ -57,10 +57,7 @@ func fromStatus(ex Exchange, rules Rules) Outcome {
 	if row.note != "" {
 		out.Detail += ", " + row.note
 	}
-	if message := errorMessage(ex.Body); message != "" {
-		out.Detail += ": " + message
-	}
-	out.Detail = oneLine(out.Detail)
+	out.Detail = with(out.Detail, errorMessage(ex.Body))
 	return out
 }
 

@@ -33,6 +33,19 @@ func oneLine(text string) string {
 	return clean
 }
 
+// with adds what was said, if anything was, to what it was about.
+func with(what, said string) string {
+	if said = oneLine(said); said == "" {
+		return what
+	}
+	return oneLine(what + ": " + said)
+}
+
+// decoding is a JSON decoder's complaint without the decoder's name.
+func decoding(err error) string {
+	return strings.TrimPrefix(strings.TrimPrefix(err.Error(), "json: "), "jsontext: ")
+}
+
 // stringIn reads a JSON string; anything else, absence included, is not one.
 func stringIn(value jsontext.Value) (string, bool) {
 	if value.Kind() != '"' {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -84,7 +83,7 @@ func (c *Client) send(ctx context.Context, call *call) error {
 	if errors.Is(err, errSeen) {
 		return nil
 	}
-	return fmt.Errorf("go-openai refused the request: %w", err)
+	return err
 }
 
 func (c Config) validate() error {

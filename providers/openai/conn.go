@@ -8,7 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
 )
 
 // idleTimeout is shorter than the five seconds after which common servers (uvicorn, node) close an idle
@@ -133,4 +132,3 @@ func (c *conn) fence(before int64) bool {
 	}
 	return unwritten
 }
-

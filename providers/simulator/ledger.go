@@ -1,0 +1,187 @@
+package simulator
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Entry is one request as the simulator saw it.
+type Entry struct {
+	Seq            int64     `json:"seq"` // strictly increasing in order of arrival, never reused
+	AttemptID      string    `json:"attempt_id"`
+	IdempotencyKey string    `json:"idempotency_key"` // as sent; "" = none
+	Method         string    `json:"method"`
+	Path           string    `json:"path"`
+	Model          string    `json:"model"`   // "" until the body was read, and where it names none
+	Request        string    `json:"request"` // the body's bytes, verbatim
+	ReceivedAt     time.Time `json:"received_at"`
+	Answered       *Answer   `json:"answered"` // null while the request is open
+}
+
+// Answer is how a request ended.
+type Answer struct {
+	How        string    `json:"how"`         // the personality's text form, or "rejected" for a bad request
+	Outcome    Outcome   `json:"outcome"`     // what left this server
+	Status     int       `json:"status"`      // 0 when no status line was written
+	At         time.Time `json:"at"`          // when the server began to answer, or gave up
+	ClientGone bool      `json:"client_gone"` // whether the client had left by then
+}
+
+// Outcome says what left the server.
+type Outcome string
+
+const (
+	OutcomeAnswered   Outcome = "answered"   // a whole answer, of whatever status
+	OutcomeCut        Outcome = "cut"        // part of a body, then a closed connection
+	OutcomeDropped    Outcome = "dropped"    // no byte, then a closed connection
+	OutcomeUnanswered Outcome = "unanswered" // the client or the server went first
+)
+
+// Filter selects entries; its zero value selects all.
+type Filter struct {
+	AttemptID string
+	Model     string
+	Answered  bool // only requests that have ended
+}
+
+func (f Filter) matches(e *Entry) bool {
+	return (f.AttemptID == "" || f.AttemptID == e.AttemptID) &&
+		(f.Model == "" || f.Model == e.Model) &&
+		(!f.Answered || e.Answered != nil)
+}
+
+// ledger keeps every request. One lock orders arrivals, answers and releases, so that whoever has seen a
+// request in the ledger can release it.
+type ledger struct {
+	mu      sync.Mutex
+	seq     int64
+	entries []*record
+	open    map[*record]struct{} // survives a reset: a held request can always be released
+	changed chan struct{}        // closed and replaced at every change
+	now     func() time.Time
+}
+
+type record struct {
+	entry    Entry
+	read     bool // the body was read, or reading it failed: what arrived is all there
+	released bool
+	gate     chan struct{} // closed by a release
+}
+
+func newLedger(now func() time.Time) *ledger {
+	return &ledger{open: map[*record]struct{}{}, changed: make(chan struct{}), now: now}
+}
+
+// receive counts a request before anything about it is known or decided.
+func (l *ledger) receive(e Entry) *record {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.seq++
+	e.Seq, e.ReceivedAt = l.seq, l.now()
+	r := &record{entry: e, gate: make(chan struct{})}
+	l.entries = append(l.entries, r)
+	l.open[r] = struct{}{}
+	return r
+}
+
+// identify adds what the body says and announces the request to those who wait for it.
+func (l *ledger) identify(r *record, model string, body []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r.entry.Model, r.entry.Request, r.read = model, string(body), true
+	l.announce()
+}
+
+// answer closes an entry. It is called before the first byte is written, so that a client that has its
+// answer finds it in the ledger too.
+func (l *ledger) answer(r *record, a Answer) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a.At = l.now()
+	r.entry.Answered = &a
+	delete(l.open, r)
+	l.announce()
+}
+
+// lost notes that the client turned out to have left while it was answered.
+func (l *ledger) lost(r *record) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if r.entry.Answered == nil || r.entry.Answered.ClientGone {
+		return
+	}
+	a := *r.entry.Answered
+	a.ClientGone = true
+	r.entry.Answered = &a
+	l.announce()
+}
+
+// release opens the gates of the requests that match and are open, and says how many there were.
+func (l *ledger) release(f Filter) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := 0
+	for r := range l.open {
+		if r.released || !f.matches(&r.entry) {
+			continue
+		}
+		r.released = true
+		close(r.gate)
+		n++
+	}
+	return n
+}
+
+// snapshot copies the entries that match, in order of arrival.
+func (l *ledger) snapshot(f Filter) []Entry {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	found, _ := l.collect(f)
+	return found
+}
+
+func (l *ledger) collect(f Filter) (found []Entry, read int) {
+	found = []Entry{}
+	for _, r := range l.entries {
+		if !f.matches(&r.entry) {
+			continue
+		}
+		found = append(found, r.entry)
+		if r.read {
+			read++
+		}
+	}
+	return found, read
+}
+
+// wait returns once n matching requests were read, or with what is there and an error when ctx ends.
+func (l *ledger) wait(ctx context.Context, n int, f Filter) ([]Entry, error) {
+	for {
+		l.mu.Lock()
+		found, read := l.collect(f)
+		changed := l.changed
+		l.mu.Unlock()
+		if read >= n {
+			return found, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return found, fmt.Errorf("%d of %d requests received: %w", read, n, ctx.Err())
+		}
+	}
+}
+
+func (l *ledger) reset() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.entries = nil
+	l.announce()
+}
+
+func (l *ledger) announce() {
+	close(l.changed)
+	l.changed = make(chan struct{})
+}

@@ -2,11 +2,9 @@ package pgcluster
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"os/user"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -32,45 +30,6 @@ func serverAccount() (account, error) {
 		}
 	}
 	return nil, errors.New("PostgreSQL refuses to run as root, and this machine has neither a user postgres nor a user nobody: add one, or run the tests as another user")
-}
-
-// maxSocketPath is what a Unix socket's path may measure on the strictest system (macOS: 104 with its final NUL).
-const maxSocketPath = 103
-
-// newFolder makes the folder of a cluster: private to the server's account, which must be able to reach
-// it, and short enough in name for a socket. The temporary folder of the process may be neither.
-func newFolder(owner account) (string, error) {
-	parent := os.TempDir()
-	if len(filepath.Join(parent, "fallproof-pg-0123456789", socketName)) > maxSocketPath || (owner != nil && !openToAll(parent)) {
-		parent = "/tmp"
-	}
-	folder, err := os.MkdirTemp(parent, "fallproof-pg-")
-	if err != nil {
-		return "", fmt.Errorf("making the cluster's folder: %w", err)
-	}
-	if owner != nil {
-		if err := os.Chown(folder, int(owner.Uid), int(owner.Gid)); err != nil {
-			return "", errors.Join(fmt.Errorf("handing the cluster's folder to its user: %w", err), os.Remove(folder))
-		}
-	}
-	return folder, nil
-}
-
-// openToAll says whether everybody may pass through the folder and all that lie above it.
-func openToAll(folder string) bool {
-	resolved, err := filepath.EvalSymlinks(folder)
-	if err != nil {
-		return false
-	}
-	for at := resolved; ; at = filepath.Dir(at) {
-		info, err := os.Stat(at)
-		if err != nil || info.Mode().Perm()&0o001 == 0 {
-			return false
-		}
-		if at == filepath.Dir(at) {
-			return true
-		}
-	}
 }
 
 // prepare makes a command run as the account, inside the cluster's folder, with messages in English and

@@ -19,7 +19,8 @@ var ErrNotOwned = errors.New("the server that " + URLVariable + " names is not o
 // Cluster is a PostgreSQL server on which databases may be created: one of our own, or one that was lent.
 // Its methods may be called at the same time.
 type Cluster struct {
-	base url.URL // of the database to connect to for creating others
+	base  url.URL // leads to the database from which others are created
+	admin *admin
 
 	// The rest is empty on a lent server.
 	programs string
@@ -51,7 +52,8 @@ func Start() (*Cluster, error) {
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(folder))
 	}
-	c := &Cluster{base: socketURL(folder), programs: programs, folder: folder, as: as, watchdog: guard}
+	c := newCluster(socketURL(folder))
+	c.programs, c.folder, c.as, c.watchdog = programs, folder, as, guard
 	if err := initialise(programs, folder, as); err != nil {
 		return nil, errors.Join(err, c.Stop())
 	}
@@ -73,7 +75,11 @@ func Open() (*Cluster, error) {
 		// The URL may hold a password, so it is not repeated.
 		return nil, errors.New(URLVariable + " must be a URL such as postgres://user@host/postgres")
 	}
-	return &Cluster{base: *base}, nil
+	return newCluster(*base), nil
+}
+
+func newCluster(base url.URL) *Cluster {
+	return &Cluster{base: base, admin: &admin{url: base.String()}}
 }
 
 // socketURL leads to the cluster's socket, which stands in for host and port.
@@ -87,14 +93,15 @@ func socketURL(folder string) url.URL {
 // URL leads to the database that exists on the server from the start. Tests leave it alone.
 func (c *Cluster) URL() string { return c.base.String() }
 
-// Stop ends the server and removes all its data; on a lent server it does nothing. It may be repeated.
+// Stop ends the server and removes all its data; a lent server is only let go. It may be repeated.
 func (c *Cluster) Stop() error {
+	err := c.admin.close()
 	if !c.owned() {
-		return nil
+		return err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	err := c.halt(syscall.SIGINT)
+	err = c.halt(syscall.SIGINT)
 	if c.watchdog != nil {
 		c.watchdog.release()
 		c.watchdog = nil
@@ -133,6 +140,13 @@ func (c *Cluster) Restart() error {
 	}
 	c.server = restarted
 	return nil
+}
+
+// urlOf leads to another database on the server.
+func (c *Cluster) urlOf(database string) string {
+	other := c.base
+	other.Path = "/" + database
+	return other.String()
 }
 
 func (c *Cluster) owned() bool { return c.folder != "" }

@@ -1,21 +1,17 @@
 package pgcluster
 
 import (
-	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 )
 
 // emptyDatabase is the template that nobody can be connected to, so that copying it never has to wait.
 const emptyDatabase = "template0"
-
-const statementLimit = time.Minute
 
 // NewDatabase creates an empty database and returns its URL and what drops it, connections or no connections.
 // The name need not be unique or well formed: it is there for whoever reads a list of databases or a log.
@@ -25,17 +21,14 @@ func (c *Cluster) NewDatabase(name string) (url string, drop func() error, err e
 
 func (c *Cluster) copyDatabase(name, template string) (url string, drop func() error, err error) {
 	unique := uniqueName(name)
-	create := fmt.Sprintf("CREATE DATABASE %s TEMPLATE %s", quoted(unique), quoted(template))
-	if err := c.execute(create); err != nil {
+	if err := c.admin.createDatabase(unique, template); err != nil {
 		return "", nil, fmt.Errorf("creating a test database: %w", err)
 	}
-	at := c.base
-	at.Path = "/" + unique
-	return at.String(), func() error { return c.dropDatabase(unique) }, nil
+	return c.urlOf(unique), func() error { return c.dropDatabase(unique) }, nil
 }
 
 func (c *Cluster) dropDatabase(name string) error {
-	if err := c.execute("DROP DATABASE IF EXISTS " + quoted(name) + " WITH (FORCE)"); err != nil {
+	if err := c.admin.execute("DROP DATABASE IF EXISTS " + quoted(name) + " WITH (FORCE)"); err != nil {
 		return fmt.Errorf("dropping a test database: %w", err)
 	}
 	return nil
@@ -45,37 +38,19 @@ func (c *Cluster) dropDatabase(name string) error {
 // in use cannot be copied.
 func (c *Cluster) makeTemplate(migrate func(url string) error) (name string, err error) {
 	name = uniqueName("template")
-	at := c.base
-	at.Path = "/" + name
-	if err := c.execute(fmt.Sprintf("CREATE DATABASE %s TEMPLATE %s", quoted(name), emptyDatabase)); err != nil {
+	if err := c.admin.createDatabase(name, emptyDatabase); err != nil {
 		return "", fmt.Errorf("creating the template database: %w", err)
 	}
-	if err := migrate(at.String()); err != nil {
+	if err := migrate(c.urlOf(name)); err != nil {
 		return "", errors.Join(fmt.Errorf("migrating the template database: %w", err), c.dropDatabase(name))
 	}
-	if err := c.execute(
+	if err := c.admin.execute(
 		"ALTER DATABASE "+quoted(name)+" WITH ALLOW_CONNECTIONS false",
 		"SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = '"+name+"'",
 	); err != nil {
 		return "", errors.Join(fmt.Errorf("closing the template database: %w", err), c.dropDatabase(name))
 	}
 	return name, nil
-}
-
-// execute runs statements one by one on a connection of its own: few and far between, they need no pool that could leak.
-func (c *Cluster) execute(statements ...string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), statementLimit)
-	defer cancel()
-	connection, err := pgx.Connect(ctx, c.URL())
-	if err != nil {
-		return err
-	}
-	for _, statement := range statements {
-		if _, err := connection.Exec(ctx, statement); err != nil {
-			return errors.Join(err, connection.Close(ctx))
-		}
-	}
-	return connection.Close(ctx)
 }
 
 func quoted(name string) string { return pgx.Identifier{name}.Sanitize() }

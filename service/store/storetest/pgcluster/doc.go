@@ -7,6 +7,9 @@
 // on a private throwaway cluster, which the test process starts on first use from whatever PostgreSQL
 // is installed, from version 14 on. PostgreSQL refuses to run as root, so under root the server runs as postgres or nobody.
 //
+// The cluster's files lie in memory where the system offers that and has plenty free, else in the folder for
+// temporary files; TMPDIR overrides both.
+//
 // What is promised:
 //
 //   - The server is never a fake, and a test is never skipped: where PostgreSQL is missing the test

@@ -32,7 +32,9 @@ var settings = []string{
 	"full_page_writes=off",
 	"wal_level=minimal",
 	"max_wal_senders=0",
-	"jit=off", // compiling a query that runs once takes longer than running it
+	"min_wal_size=32MB",
+	"max_wal_size=256MB", // the folder may be in memory
+	"jit=off",            // compiling a query that runs once takes longer than running it
 	"lc_messages=C",
 	"log_min_messages=warning", // the line that says "ready" is of level LOG, which stands above
 }

@@ -63,6 +63,17 @@ func Start() (*Cluster, error) {
 	return c, nil
 }
 
+// Check says in one line what is missing for [Open] to have a server, and starts nothing.
+func Check() error {
+	if os.Getenv(URLVariable) != "" {
+		_, err := Open()
+		return err
+	}
+	_, programs := findServer(serverFolders())
+	_, as := serverAccount()
+	return errors.Join(programs, as)
+}
+
 // Open returns the server that [URLVariable] names, or where it is not set a private cluster from [Start].
 // A lent server is not contacted before it is used.
 func Open() (*Cluster, error) {

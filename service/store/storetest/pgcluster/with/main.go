@@ -4,7 +4,7 @@
 //
 // The server is a private throwaway cluster, or the one that FALLPROOF_TEST_DATABASE_URL names already.
 // In either case the command finds its URL in that variable, so that all packages of a test run share one
-// server instead of starting one each.
+// server instead of starting one each. With -check alone, it runs nothing and says whether there is a server to be had.
 //
 // Signals go on to the command, and its exit code becomes that of with: 128 + n where signal n ended it,
 // 127 where it could not be started, 2 where with itself was called wrongly or had no server.
@@ -32,11 +32,14 @@ const (
 func main() { os.Exit(run(os.Args[1:], os.Stderr)) }
 
 func run(arguments []string, trouble io.Writer) int {
+	if len(arguments) == 1 && arguments[0] == "-check" {
+		return check(trouble)
+	}
 	if len(arguments) > 0 && arguments[0] == "--" {
 		arguments = arguments[1:]
 	}
 	if len(arguments) == 0 {
-		complain(trouble, "usage: with [--] COMMAND [ARGUMENT]...")
+		complain(trouble, "usage: with [--] COMMAND [ARGUMENT]..., or with -check")
 		return exitUsage
 	}
 	// Before the server: a signal that comes while it starts waits for the command, instead of leaving the server behind.
@@ -55,6 +58,14 @@ func run(arguments []string, trouble io.Writer) int {
 		return max(code, 1)
 	}
 	return code
+}
+
+func check(trouble io.Writer) int {
+	if err := pgcluster.Check(); err != nil {
+		complain(trouble, err)
+		return exitUsage
+	}
+	return 0
 }
 
 // supervise runs the command to its end, hands signals on to it, and returns its exit code.

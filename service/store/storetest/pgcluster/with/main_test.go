@@ -95,6 +95,8 @@ func TestExitCodes(t *testing.T) {
 		"no such command":      {[]string{"./no-such-command"}, nowhere, 127, "no such file"},
 		"nothing to run":       {nil, nowhere, 2, "usage: with"},
 		"nothing after dashes": {[]string{"--"}, nowhere, 2, "usage: with"},
+		"a server to be had":   {[]string{"-check"}, pgcluster.URLVariable + "=", 0, ""},
+		"none to be had":       {[]string{"-check"}, pgcluster.URLVariable + "=nonsense", 2, "must be a URL"},
 		"no usable server":     {[]string{"true"}, pgcluster.URLVariable + "=nonsense", 2, "must be a URL"},
 	}
 	for name, c := range cases {

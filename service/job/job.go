@@ -1,8 +1,10 @@
 package job
 
 import (
+	"fmt"
 	"time"
 
+	"github.com/fallproof/fallproof/contracts/value"
 	"github.com/fallproof/fallproof/providers"
 )
 
@@ -27,6 +29,15 @@ type Job struct {
 	CreatedAt      time.Time
 	UpdatedAt      time.Time
 	CompletedAt    time.Time // zero = not completed
+}
+
+// Intent is the intent that the job was created for.
+func (j Job) Intent() (Intent, error) {
+	input, err := value.Decode([]byte(j.Input))
+	if err != nil {
+		return Intent{}, fmt.Errorf("input of job %s: %w", j.ID, err)
+	}
+	return Intent{Contract: j.Contract, Input: input, Target: j.SentTarget}, nil
 }
 
 // Failure is why a job is failed, for its owner.

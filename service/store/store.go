@@ -133,6 +133,7 @@ type Change struct {
 	Heard     bool          // whether the connection is still open afterwards
 	Retryable bool          // with EventFailure
 	RetryIn   time.Duration // with EventFailure: as the provider asked
+	NotSent   bool          // with EventFailure: provably nothing left the machine, so the send is not counted
 	Refused   bool          // with EventFailure: the provider refused the content
 	Answer    *Answer       // what was heard, if anything; Answer.Result only with a valid answer
 

@@ -1,0 +1,206 @@
+package sqlcore
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/fallproof/fallproof/service/job"
+	"github.com/fallproof/fallproof/service/store"
+)
+
+// Apply: see store.Jobs.
+func (c *Core) Apply(ctx context.Context, change store.Change) (store.Applied, error) {
+	return write(ctx, c, func(tx Tx) (store.Applied, error) {
+		j, now, err := c.lockJob(ctx, tx, change.Ref.Owner, change.Ref.JobID)
+		if err != nil {
+			return store.Applied{}, err
+		}
+		attempts, err := selectAttempts(ctx, tx, j.Owner, j.ID)
+		if err != nil {
+			return store.Applied{}, err
+		}
+		if change.Ref.Number < 1 || change.Ref.Number > len(attempts) {
+			return store.Applied{}, store.ErrNotFound
+		}
+		m := move{core: c, tx: tx, job: j, attempts: attempts, attempt: attempts[change.Ref.Number-1], change: change, now: now}
+		return m.apply(ctx)
+	})
+}
+
+// move is one change on its way through a transaction that holds the job's row lock.
+type move struct {
+	core     *Core
+	tx       Tx
+	job      job.Job
+	attempts []job.Attempt // in order of number, kept up to date
+	attempt  job.Attempt   // as found
+	change   store.Change
+	now      time.Time
+}
+
+func (m *move) apply(ctx context.Context) (store.Applied, error) {
+	if m.change.OnlyIfOverdue && !m.overdue() {
+		return m.unchanged(), nil
+	}
+	if m.hadWonAlready() {
+		return m.unchanged(), nil
+	}
+	to, ok := job.Next(m.attempt.State, m.event(), m.slotTaken(), m.job.State.Final())
+	switch {
+	case ok && to == job.Succeeded:
+		return m.win(ctx)
+	case ok && to == job.Superseded && m.event() != job.EventUnheard:
+		return m.lose(ctx)
+	case ok:
+		return m.end(ctx, to)
+	case m.event() == job.EventUnheard && m.attempt.State.MayWin():
+		return m.unheard(ctx)
+	case m.heardSomething():
+		return m.lateAnswer(ctx)
+	default:
+		return store.Applied{}, &store.IllegalTransition{Attempt: m.attempt, Event: m.change.Event}
+	}
+}
+
+// event reads a lost connection of an attempt that is already in doubt as what it is: nothing more can
+// be heard of it.
+func (m *move) event() job.Event {
+	alreadyInDoubt := m.attempt.State == job.Unknown || m.attempt.State == job.Released
+	if m.change.Event == job.EventDoubt && !m.change.Heard && alreadyInDoubt {
+		return job.EventUnheard
+	}
+	return m.change.Event
+}
+
+// slotTaken is the second guard of completion, read under the lock: the statement that takes the slot
+// asks the same again.
+func (m *move) slotTaken() bool {
+	return m.job.CompletedBy != 0 || m.job.Version != m.attempt.JobVersion
+}
+
+// hadWonAlready: a repeated delivery, or a COMMIT whose answer was lost.
+func (m *move) hadWonAlready() bool {
+	won := m.attempt.State == job.Succeeded && m.job.CompletedBy == m.attempt.Number
+	return won && (m.change.Event == job.EventAnswer || m.change.Event == job.EventResolveSucceded)
+}
+
+func (m *move) heardSomething() bool {
+	return (m.change.Event == job.EventAnswer || m.change.Event == job.EventFailure) && m.attempt.State != job.Starting
+}
+
+func (m *move) overdue() bool {
+	if m.attempt.State == job.Starting {
+		return !m.attempt.StartBy.IsZero() && !m.now.Before(m.attempt.StartBy)
+	}
+	return !m.attempt.LeaseUntil.IsZero() && !m.now.Before(m.attempt.LeaseUntil)
+}
+
+func (m *move) unchanged() store.Applied {
+	return store.Applied{Attempt: m.attempt, Job: m.job}
+}
+
+// win moves the attempt and takes the result slot, each by compare-and-swap.
+func (m *move) win(ctx context.Context) (store.Applied, error) {
+	if m.change.Answer == nil || m.change.Answer.Result == "" {
+		return store.Applied{}, fmt.Errorf("attempt %s: a winner needs a result", m.attempt.ID)
+	}
+	if err := m.store(ctx, job.Succeeded); err != nil {
+		return store.Applied{}, err
+	}
+	taken, err := m.tx.Exec(ctx, `UPDATE jobs SET state = 'succeeded', completed_by = $4, result = $5, error = NULL,
+		version = version + 1, completed_at = $6, updated_at = $6
+		WHERE owner_id = $1 AND id = $2 AND version = $3 AND completed_by IS NULL`,
+		m.job.Owner, m.job.ID, m.attempt.JobVersion, m.attempt.Number, m.change.Answer.Result, at(m.now))
+	if err != nil {
+		return store.Applied{}, err
+	}
+	if taken == 0 { // cannot be under the lock; if it ever is, nothing of this transaction may stay
+		return store.Applied{}, fmt.Errorf("attempt %s lost the result slot between two statements", m.attempt.ID)
+	}
+	if err := recordEvent(ctx, m.tx, m.job, job.HistoryJobSucceeded, m.attempt.Number, map[string]any{
+		"target": m.attempt.Target, "by": m.change.By, "note": m.change.Note,
+	}, m.now); err != nil {
+		return store.Applied{}, err
+	}
+	m.job.State, m.job.CompletedBy, m.job.Result, m.job.Error = job.JobSucceeded, m.attempt.Number, m.change.Answer.Result, nil
+	m.job.Version++
+	m.job.CompletedAt, m.job.UpdatedAt = m.now, m.now
+	return store.Applied{Attempt: m.current(), Job: m.job, Moved: true}, nil
+}
+
+// lose throws the answer away and records the race: who won, who lost, by how long, what the loser cost.
+func (m *move) lose(ctx context.Context) (store.Applied, error) {
+	m.change.Reason = "late"
+	if err := m.store(ctx, job.Superseded); err != nil {
+		return store.Applied{}, err
+	}
+	detail := map[string]any{"winner": m.job.CompletedBy, "loser": m.attempt.Number}
+	if !m.job.CompletedAt.IsZero() {
+		detail["late_by_ms"] = m.now.Sub(m.job.CompletedAt).Milliseconds()
+	}
+	if m.change.Answer != nil && m.change.Answer.Usage != nil {
+		detail["usage"] = m.change.Answer.Usage
+	}
+	if err := recordEvent(ctx, m.tx, m.job, job.HistoryRace, m.attempt.Number, detail, m.now); err != nil {
+		return store.Applied{}, err
+	}
+	return store.Applied{Attempt: m.current(), Job: m.job, Moved: true}, nil
+}
+
+// end is every move without a winner; it then makes the job's next step in the same transaction.
+func (m *move) end(ctx context.Context, to job.State) (store.Applied, error) {
+	if err := m.store(ctx, to); err != nil {
+		return store.Applied{}, err
+	}
+	return m.andStep(ctx, true)
+}
+
+// unheard keeps the doubt and notes that nobody listens any more: time alone never turns doubt into failure.
+func (m *move) unheard(ctx context.Context) (store.Applied, error) {
+	if !m.attempt.Heard && m.attempt.LeaseUntil.IsZero() {
+		return m.unchanged(), nil
+	}
+	if m.attempt.State == job.Running {
+		m.change.Event, m.change.Heard = job.EventDoubt, false
+		return m.end(ctx, job.Unknown)
+	}
+	changed := m.attempt
+	changed.Heard, changed.LeaseUntil = false, time.Time{}
+	if _, err := m.tx.Exec(ctx, `UPDATE attempts SET heard = $4, lease_until = NULL
+		WHERE owner_id = $1 AND job_id = $2 AND number = $3`, m.job.Owner, m.job.ID, m.attempt.Number, false); err != nil {
+		return store.Applied{}, err
+	}
+	m.attempts[m.attempt.Number-1] = changed
+	if err := recordEvent(ctx, m.tx, m.job, job.HistoryUnheard, m.attempt.Number, map[string]any{"reason": m.change.Reason}, m.now); err != nil {
+		return store.Applied{}, err
+	}
+	return m.andStep(ctx, false)
+}
+
+func (m *move) andStep(ctx context.Context, moved bool) (store.Applied, error) {
+	current := m.current()
+	if m.job.State.Final() {
+		return store.Applied{Attempt: current, Job: m.job, Moved: moved}, nil
+	}
+	next, err := m.core.step(ctx, m.tx, &m.job, m.attempts, m.change.Decision, &current, m.now)
+	return store.Applied{Attempt: current, Job: m.job, Moved: moved, Next: next}, err
+}
+
+// lateAnswer: an answer that reaches an ended attempt changes no state; its usage is recorded.
+func (m *move) lateAnswer(ctx context.Context) (store.Applied, error) {
+	detail := map[string]any{"state": m.attempt.State, "event": m.change.Event, "reason": m.change.Reason}
+	if m.change.Answer != nil && m.change.Answer.Usage != nil {
+		detail["usage"] = m.change.Answer.Usage
+		if m.attempt.Usage == nil {
+			if _, err := m.tx.Exec(ctx, "UPDATE attempts SET usage = $4 WHERE owner_id = $1 AND job_id = $2 AND number = $3",
+				m.job.Owner, m.job.ID, m.attempt.Number, encodedUsage(m.change.Answer.Usage)); err != nil {
+				return store.Applied{}, err
+			}
+			m.attempt.Usage = m.change.Answer.Usage
+		}
+	}
+	return m.unchanged(), recordEvent(ctx, m.tx, m.job, job.HistoryLateAnswer, m.attempt.Number, detail, m.now)
+}
+
+func (m *move) current() job.Attempt { return m.attempts[m.attempt.Number-1] }

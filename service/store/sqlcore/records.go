@@ -1,0 +1,154 @@
+package sqlcore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/fallproof/fallproof/contracts/certification"
+	"github.com/fallproof/fallproof/providers"
+	"github.com/fallproof/fallproof/service/store"
+)
+
+const recordQuery = `SELECT r.document, v.revoked_at, COALESCE(v.reason, ''), COALESCE(v.revoked_by, '')
+	FROM certification_records r LEFT JOIN certification_revocations v ON v.certification_id = r.id`
+
+func scanRecord(rows Rows) (store.StoredRecord, error) {
+	var (
+		record   store.StoredRecord
+		document string
+		revoked  stamp
+	)
+	if err := rows.Scan(&document, &revoked, &record.RevokedReason, &record.RevokedBy); err != nil {
+		return record, err
+	}
+	record.RevokedAt = revoked.Time
+	return record, json.Unmarshal([]byte(document), &record.Record)
+}
+
+// Record: see store.Certifications.
+func (c *Core) Record(ctx context.Context, id string) (store.StoredRecord, error) {
+	return read(ctx, c, func(tx Tx) (store.StoredRecord, error) { return selectRecord(ctx, tx, id) })
+}
+
+func selectRecord(ctx context.Context, tx Tx, id string) (store.StoredRecord, error) {
+	return one(ctx, tx, scanRecord, recordQuery+" WHERE r.id = $1", id)
+}
+
+// Records: see store.Certifications.
+func (c *Core) Records(ctx context.Context, filter store.RecordFilter) ([]store.StoredRecord, string, error) {
+	limit := filter.Limit
+	if limit <= 0 {
+		limit = defaultPage
+	}
+	query, args := recordQuery+" WHERE 1 = 1", []any{}
+	and := func(condition, value string) {
+		if value != "" {
+			args = append(args, value)
+			query += " AND " + condition + " $" + strconv.Itoa(len(args))
+		}
+	}
+	and("r.contract =", filter.Contract)
+	if filter.Target != nil {
+		and("r.target =", filter.Target.String())
+	}
+	and("r.id <", filter.Cursor)
+	args = append(args, limit+1)
+	query += " ORDER BY r.id DESC LIMIT $" + strconv.Itoa(len(args))
+	items, err := read(ctx, c, func(tx Tx) ([]store.StoredRecord, error) { return collect(ctx, tx, scanRecord, query, args...) })
+	if err != nil {
+		return nil, "", err
+	}
+	page, next := cut(items, limit, func(r store.StoredRecord) string { return r.ID })
+	return page, next, nil
+}
+
+// Revoke: see store.Certifications. The proofs row is what an insert of an attempt waits for or sees.
+func (c *Core) Revoke(ctx context.Context, id, reason, by string) (store.StoredRecord, error) {
+	return write(ctx, c, func(tx Tx) (store.StoredRecord, error) {
+		if _, err := selectRecord(ctx, tx, id); err != nil {
+			return store.StoredRecord{}, err
+		}
+		now, err := c.now(ctx, tx)
+		if err != nil {
+			return store.StoredRecord{}, err
+		}
+		if _, err := tx.Exec(ctx, `INSERT INTO certification_revocations (certification_id, reason, revoked_by, revoked_at)
+			VALUES ($1, $2, $3, $4) ON CONFLICT (certification_id) DO NOTHING`, id, plain(reason), by, at(now)); err != nil {
+			return store.StoredRecord{}, err
+		}
+		if _, err := tx.Exec(ctx, `UPDATE proofs SET revoked_at = $2, updated_at = $2
+			WHERE certification_id = $1 AND revoked_at IS NULL`, id, at(now)); err != nil {
+			return store.StoredRecord{}, err
+		}
+		return selectRecord(ctx, tx, id)
+	})
+}
+
+// Standings: see store.Certifications.
+func (c *Core) Standings(ctx context.Context, keys []certification.Key) ([]certification.Standing, error) {
+	return read(ctx, c, func(tx Tx) ([]certification.Standing, error) {
+		now, err := c.now(ctx, tx)
+		if err != nil {
+			return nil, err
+		}
+		out := make([]certification.Standing, 0, len(keys))
+		for _, key := range keys {
+			standing, err := standingOf(ctx, tx, key, "", now)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, standing)
+		}
+		return out, nil
+	})
+}
+
+// standingOf reads the one proofs row of a key, under a lock where one is given, and the newest record
+// of (contract, target) where there is no such row.
+func standingOf(ctx context.Context, tx Tx, key certification.Key, lock string, now time.Time) (certification.Standing, error) {
+	standing := certification.Standing{Key: key, Now: now}
+	proof, err := one(ctx, tx, scanProof, `SELECT proof_digest, target, certification_id, verdict, source, expires_at,
+		revoked_at, suspended_at FROM proofs WHERE proof_digest = $1 AND target = $2`+lock, key.ProofDigest, key.Target.String())
+	if err == nil {
+		standing.Proof = &proof
+		return standing, nil
+	}
+	if !errors.Is(err, store.ErrNotFound) {
+		return standing, err
+	}
+	latest, err := one(ctx, tx, scanRecord, recordQuery+
+		" WHERE r.contract = $1 AND r.target = $2 ORDER BY r.id DESC LIMIT 1", key.Contract, key.Target.String())
+	if errors.Is(err, store.ErrNotFound) {
+		return standing, nil
+	}
+	standing.Latest = &latest.Record
+	return standing, err
+}
+
+func scanProof(rows Rows) (certification.Proof, error) {
+	var (
+		proof                       certification.Proof
+		target                      string
+		expires, revoked, suspended stamp
+	)
+	if err := rows.Scan(&proof.ProofDigest, &target, &proof.CertificationID, &proof.Verdict, &proof.Source, &expires,
+		&revoked, &suspended); err != nil {
+		return proof, err
+	}
+	proof.ExpiresAt, proof.RevokedAt, proof.SuspendedAt = expires.Time, revoked.Time, suspended.Time
+	return proof, proof.Target.UnmarshalText([]byte(target))
+}
+
+// strength orders sources: a record of a weaker one never displaces the proof of a stronger one.
+var strength = map[providers.Source]int{providers.SourceSimulated: 1, providers.SourceReplay: 2, providers.SourceLive: 3}
+
+func validSource(source providers.Source) error {
+	if strength[source] == 0 {
+		return fmt.Errorf("source %q is none of live, replay, simulated", source)
+	}
+	return nil
+}

@@ -1,0 +1,66 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"github.com/fallproof/fallproof/service/store/sqlcore"
+)
+
+// tx spells sqlcore's statements and times as SQLite wants them.
+type tx struct {
+	*sql.Tx
+	insert *river.Client[*sql.Tx]
+}
+
+func (t tx) Exec(ctx context.Context, query string, args ...any) (int64, error) {
+	result, err := t.ExecContext(ctx, ordinal(query), spelled(args)...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+func (t tx) Query(ctx context.Context, query string, args ...any) (sqlcore.Rows, error) {
+	found, err := t.QueryContext(ctx, ordinal(query), spelled(args)...)
+	if err != nil {
+		return nil, err
+	}
+	return rows{found}, nil
+}
+
+func (t tx) Ring(ctx context.Context, args river.JobArgs, opts *river.InsertOpts) error {
+	_, err := t.insert.InsertTx(ctx, t.Tx, args, opts)
+	return err
+}
+
+type rows struct{ *sql.Rows }
+
+func (r rows) Close() { _ = r.Rows.Close() } // a failed read was reported by Err already
+
+var ordinals sync.Map // statement → the same with ?1 for $1; the statements are few and fixed
+
+func ordinal(query string) string {
+	if known, ok := ordinals.Load(query); ok {
+		return known.(string)
+	}
+	spelled := strings.ReplaceAll(query, "$", "?")
+	ordinals.Store(query, spelled)
+	return spelled
+}
+
+func spelled(args []any) []any {
+	out := make([]any, len(args))
+	for i, arg := range args {
+		if moment, ok := arg.(time.Time); ok {
+			arg = moment.UTC().Format(timeFormat)
+		}
+		out[i] = arg
+	}
+	return out
+}

@@ -36,7 +36,8 @@ type Contract struct {
 	ValidFor   time.Duration // how long a certification counts
 	Cases      []Case        // sorted by file name
 
-	files map[string][]byte // the whole folder, by slash-separated path
+	files  map[string][]byte // the whole folder, by slash-separated path
+	source *yamlSource       // contract.yaml, for line numbers
 }
 
 // Sampling is how answers are drawn.
@@ -74,6 +75,14 @@ func (c *Contract) MessagesFor(target providers.Target) []providers.Message {
 		return variant
 	}
 	return c.Messages
+}
+
+// Line is where in contract.yaml a YAML path such as $.checks[2] stands; 0 where it does not.
+func (c *Contract) Line(at string) int {
+	if c.source == nil {
+		return 0
+	}
+	return c.source.line(at)
 }
 
 // CaseNamed finds a case by its name.

@@ -53,8 +53,8 @@ func Compile(c *contracts.Contract) (*Checker, error) {
 	if err != nil {
 		return nil, fmt.Errorf("schema: %w", err)
 	}
-	if err := calculable(document, ""); err != nil {
-		return nil, fmt.Errorf("schema: %s: %s", err.InstancePath, err.Detail)
+	if fault := calculable(document, ""); fault != nil {
+		return nil, fmt.Errorf("schema: %s: %s", orRoot(fault.InstancePath), fault.Detail)
 	}
 	if object, ok := document.(map[string]any); ok {
 		if named, ok := object["$schema"]; ok && named != draft {
@@ -75,6 +75,11 @@ func Compile(c *contracts.Contract) (*Checker, error) {
 		return nil, compileError(err)
 	}
 	return &Checker{schema: schema, document: document, known: keysOf(schema)}, nil
+}
+
+// DescribesObject reports whether the schema names top-level keys, without which no answer can pass.
+func (c *Checker) DescribesObject() bool {
+	return len(c.known.names) > 0 || len(c.known.patterns) > 0
 }
 
 // Judge reads content and says in what it fails; no findings means that it holds. The value is nil

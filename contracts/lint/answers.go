@@ -1,0 +1,74 @@
+package lint
+
+import (
+	"fmt"
+
+	"github.com/fallproof/fallproof/contracts"
+	"github.com/fallproof/fallproof/contracts/business"
+	"github.com/fallproof/fallproof/contracts/structure"
+)
+
+// checks compiles the business checks; nil where one does not.
+func (l *linter) checks() *business.Program {
+	if len(l.c.Checks) == 0 {
+		l.at("$.name", Warning, "no checks: an answer that fits the schema and is wrong will pass")
+	}
+	broken := false
+	for i, check := range l.c.Checks {
+		// One by one, so that each broken check is named and not only the first.
+		_, err := business.Compile(&contracts.Contract{Checks: []contracts.Check{check}})
+		if err != nil {
+			broken = true
+			l.at(fmt.Sprintf("$.checks[%d]", i), Error, "%s", err)
+		}
+	}
+	if broken {
+		return nil
+	}
+	program, err := business.Compile(l.c)
+	if err != nil { // unreachable: each compiled alone
+		l.at("$.checks", Error, "%s", err)
+		return nil
+	}
+	return program
+}
+
+// expected demands that each expected answer would itself pass: satisfy the schema and every check.
+func (l *linter) expected(checker *structure.Checker, program *business.Program) {
+	tried := false
+	for _, each := range l.c.Cases {
+		if each.Expected == nil {
+			continue
+		}
+		tried = true
+		if checker != nil {
+			for _, f := range checker.JudgeValue(each.Expected) {
+				l.report(each.File, 0, Error, "expected answer: %s at %q: %s", f.Reason, f.InstancePath, f.Detail)
+			}
+		}
+		if program != nil {
+			for _, f := range program.Judge(each.Input, each.Expected, each.Expected) {
+				l.report(each.File, 0, Error, "expected answer: check %q %s", f.Check, f.Detail)
+			}
+		}
+	}
+	if !tried && len(l.c.Checks) > 0 {
+		l.at("$.cases", Warning, "no case has an expected answer: the checks have never been run")
+	}
+}
+
+// schema compiles the schema and looks at what it asks of targets; nil where it does not compile.
+func (l *linter) schema() *structure.Checker {
+	checker, err := structure.Compile(l.c)
+	if err != nil {
+		l.report(l.c.SchemaFile, 0, Error, "%s", err)
+		return nil
+	}
+	if !checker.DescribesObject() {
+		l.report(l.c.SchemaFile, 0, Error, "the schema must describe an object and name its keys: an answer may hold no other")
+	}
+	for _, warning := range strictWarnings(l.c.Schema) {
+		l.report(l.c.SchemaFile, 0, Warning, "%s", warning)
+	}
+	return checker
+}

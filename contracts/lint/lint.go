@@ -1,0 +1,94 @@
+// Package lint says what is wrong with a contract before anybody pays for a certification of it.
+//
+// It promises to find every fault that needs no provider: a schema, message or check that does not
+// compile, a case that a message cannot render or does not use, an expected answer that its own
+// contract would refuse, a threshold that no perfect provider could reach. What may work but often does
+// not, such as schema keywords that strict modes refuse, is a warning.
+//
+// What a target makes of the contract is certification's to say.
+package lint
+
+import (
+	"fmt"
+
+	"github.com/fallproof/fallproof/contracts"
+	"github.com/fallproof/fallproof/contracts/value"
+)
+
+// Severity says whether a contract may be used in spite of a problem.
+type Severity string
+
+// The severities.
+const (
+	Error   Severity = "error"
+	Warning Severity = "warning"
+)
+
+// Problem is one thing wrong with a contract.
+type Problem struct {
+	File     string // path inside the contract's folder
+	Line     int    // 0 = the file as a whole
+	Severity Severity
+	Message  string
+}
+
+// String is the problem as "FILE:LINE: severity: message".
+func (p Problem) String() string {
+	at := p.File
+	if p.Line > 0 {
+		at = fmt.Sprintf("%s:%d", p.File, p.Line)
+	}
+	return fmt.Sprintf("%s: %s: %s", at, p.Severity, p.Message)
+}
+
+const contractFile = "contract.yaml"
+
+// Lint lists a contract's problems, in an order that does not change: schema, messages, checks,
+// expected answers, thresholds, cases.
+func Lint(c *contracts.Contract) []Problem {
+	l := &linter{c: c}
+	checker := l.schema()
+	l.messages()
+	program := l.checks()
+	l.expected(checker, program)
+	l.thresholds()
+	l.sameInputs()
+	return l.problems
+}
+
+// Failed reports whether any of the problems is an error.
+func Failed(problems []Problem) bool {
+	for _, p := range problems {
+		if p.Severity == Error {
+			return true
+		}
+	}
+	return false
+}
+
+type linter struct {
+	c        *contracts.Contract
+	problems []Problem
+}
+
+func (l *linter) report(file string, line int, severity Severity, format string, args ...any) {
+	l.problems = append(l.problems, Problem{file, line, severity, fmt.Sprintf(format, args...)})
+}
+
+// at reports a problem at a YAML path of contract.yaml.
+func (l *linter) at(path string, severity Severity, format string, args ...any) {
+	l.report(contractFile, l.c.Line(path), severity, format, args...)
+}
+
+// sameInputs warns of cases that draw the same sample twice, and so prove less than they count for.
+func (l *linter) sameInputs() {
+	first := map[string]string{}
+	for _, each := range l.c.Cases {
+		input := string(value.Canonical(each.Input))
+		if other, ok := first[input]; ok {
+			l.report(each.File, 0, Warning, "case %q has the same input as %s: its samples prove nothing more", each.Name, other)
+			continue
+		}
+		first[input] = each.File
+	}
+}

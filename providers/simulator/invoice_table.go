@@ -1,0 +1,236 @@
+package simulator
+
+import (
+	"math/big"
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+// table is what an invoice charges and how its summary continues.
+type table struct {
+	lines     []invoiceLine
+	discounts []*big.Rat
+	taxes     []*big.Rat // those printed before the last total, then those behind it
+	early     int        // how many of the taxes are printed before the last total
+	taxSums   []*big.Rat
+	totals    []*big.Rat
+}
+
+// row is one line of the document with its reading.
+type row struct {
+	text    string
+	numbers []number
+	line    *invoiceLine // where the numbers hold quantity × price = amount
+	kind    lineKind
+}
+
+// table reads the lines charged and the summary below them.
+func (d *document) table() *table {
+	rows := d.rows()
+	start := firstCharged(rows)
+	t := &table{}
+	summary := false
+	for i, r := range rows {
+		inside := i >= start
+		switch {
+		case len(r.numbers) == 0 || r.kind == kindSkip:
+		case r.kind == kindTotal && (!inside || r.line == nil || summary):
+			summary = summary || inside
+			t.addSegments(r, inside)
+		case !inside:
+		case r.line != nil && r.kind != kindDiscount && (!summary || r.kind == kindNone || r.kind == kindCharge):
+			t.lines = append(t.lines, d.described(rows, i, len(t.lines)))
+		case r.kind == kindCharge || (r.kind == kindNone && !summary):
+			if amount, ok := d.amountOf(r); ok {
+				t.lines = append(t.lines, charge(r, amount))
+			}
+		case r.kind != kindNone:
+			summary = summary || r.kind != kindDiscount
+			t.addSegments(r, inside)
+		}
+	}
+	return t
+}
+
+// rows reads each line by itself. A document that groups thousands by plain spaces shows it by a line
+// whose arithmetic holds only that way.
+func (d *document) rows() []row {
+	rows := make([]row, len(d.lines))
+	for i := range d.lines {
+		rows[i] = d.row(i)
+		if rows[i].line == nil && !d.style.spaced {
+			d.style.spaced = true
+			if again := d.row(i); again.line != nil {
+				return d.rows()
+			}
+			d.style.spaced = false
+		}
+	}
+	return rows
+}
+
+func (d *document) row(i int) row {
+	text := withoutDates(d.lines[i], d.monthFirst)
+	r := row{text: text, numbers: d.style.numbers(text), kind: kindOf(text)}
+	// A label whose amount stands on the next line, alone.
+	if r.kind != kindNone && len(r.numbers) == 0 && i+1 < len(d.lines) {
+		if next := d.lines[i+1]; !strings.ContainsFunc(trimSigns(next), unicode.IsLetter) {
+			r.text += "  " + next
+			r.numbers = d.style.numbers(r.text)
+		}
+	}
+	r.line = d.product(r.numbers)
+	return r
+}
+
+// product finds quantity × price = amount among the numbers of a line. The price is sought right before
+// the amount first, the quantity right before the price first: article numbers and positions stand
+// further away.
+func (d *document) product(numbers []number) *invoiceLine {
+	for k := len(numbers) - 1; k >= 2; k-- {
+		if numbers[k].percent || !(numbers[k].money || d.moneyless) {
+			continue
+		}
+		for j := k - 1; j >= 1; j-- {
+			for i := j - 1; i >= 0; i-- {
+				if numbers[i].percent || numbers[j].percent || !multiplies(numbers[i], numbers[j], numbers[k]) {
+					continue
+				}
+				quantity, price := numbers[i], numbers[j]
+				if quantity.money && !price.money {
+					quantity, price = price, quantity // a table that prints the price first
+				}
+				return &invoiceLine{quantity: quantity.value, price: price.value, amount: numbers[k].value}
+			}
+		}
+	}
+	return nil
+}
+
+func multiplies(a, b, product number) bool {
+	return cents(new(big.Rat).Mul(a.value, b.value)).Cmp(product.value) == 0
+}
+
+// firstCharged is where the lines charged begin: at the first product, or above it where lines with an
+// amount alone lead up to it; without any product, at the first amount that no summary explains.
+func firstCharged(rows []row) int {
+	for i, r := range rows {
+		if r.line == nil || r.kind == kindTotal || r.kind == kindTax {
+			continue
+		}
+		for i > 0 && rows[i-1].kind == kindNone && hasMoney(rows[i-1]) {
+			i--
+		}
+		return i
+	}
+	for i, r := range rows {
+		if (r.kind == kindNone || r.kind == kindCharge) && hasMoney(r) {
+			return i
+		}
+	}
+	return len(rows)
+}
+
+func hasMoney(r row) bool {
+	n := len(r.numbers)
+	return n > 0 && r.numbers[n-1].money && !r.numbers[n-1].percent
+}
+
+// amountOf is the last amount of a line that has words too.
+func (d *document) amountOf(r row) (*big.Rat, bool) {
+	if !strings.ContainsFunc(trimSigns(r.text), unicode.IsLetter) {
+		return nil, false
+	}
+	last := r.numbers[len(r.numbers)-1]
+	return last.value, !last.percent && (last.money || d.moneyless)
+}
+
+func charge(r row, amount *big.Rat) invoiceLine {
+	last := r.numbers[len(r.numbers)-1]
+	return invoiceLine{
+		description: describe(r.text[:last.start], nil, -1),
+		quantity:    big.NewRat(1, 1), price: amount, amount: amount,
+	}
+}
+
+// described completes a product by its description, which may stand alone on the line above.
+func (d *document) described(rows []row, i, position int) invoiceLine {
+	line := *rows[i].line
+	line.description = describe(rows[i].text, rows[i].spans(), position)
+	for above := i - 1; line.description == "" && above >= 0; above-- {
+		if strings.TrimSpace(rows[above].text) != "" {
+			line.description = strings.TrimSpace(rows[above].text)
+		}
+	}
+	if line.description == "" {
+		line.description = "unknown"
+	}
+	return line
+}
+
+// spans are where the numbers of the product stand, last ones first.
+func (r row) spans() [][2]int {
+	var spans [][2]int
+	for _, wanted := range []*big.Rat{r.line.amount, r.line.price, r.line.quantity} {
+		for i := len(r.numbers) - 1; i >= 0; i-- {
+			if n := r.numbers[i]; n.value == wanted {
+				spans = append(spans, [2]int{n.start, n.end})
+			}
+		}
+	}
+	return spans
+}
+
+var (
+	columns  = regexp.MustCompile(` {2,}`)
+	position = regexp.MustCompile(`^\d{1,3}[.)]\s+`)
+	unit     = regexp.MustCompile(`(?i)^(?:stk|stück|pcs?|ea|each|hrs?|h|std|units?|x|×|יח'|יח׳)\.?\s+`)
+)
+
+// describe takes the numbers of the product out of a line and returns the column with the most letters.
+func describe(text string, spans [][2]int, index int) string {
+	blanked := []byte(text)
+	for _, span := range spans {
+		for i := span[0]; i < span[1]; i++ {
+			blanked[i] = ' '
+		}
+	}
+	best := ""
+	for _, column := range columns.Split(string(blanked), -1) {
+		column = unit.ReplaceAllString(trimSigns(column), "")
+		if letters(column) > letters(best) {
+			best = column
+		}
+	}
+	best = position.ReplaceAllString(best, "")
+	if number, rest, found := strings.Cut(best, " "); found && index >= 0 && number == big.NewInt(int64(index+1)).String() {
+		best = rest
+	}
+	return unit.ReplaceAllString(strings.TrimSpace(best), "")
+}
+
+// trimSigns cuts off what connects a description to its numbers: currencies, "x", "@" and punctuation.
+func trimSigns(text string) string {
+	for {
+		trimmed := trimCurrency(strings.Trim(text, " :=*@×·-–−()"+noBreakSpaces))
+		trimmed = strings.TrimSuffix(strings.TrimSuffix(trimmed, " x"), " at")
+		for _, sign := range currencySigns {
+			trimmed = strings.TrimPrefix(trimmed, sign.text)
+		}
+		if trimmed == "x" || trimmed == text {
+			return strings.TrimPrefix(trimmed, "x ")
+		}
+		text = trimmed
+	}
+}
+
+func letters(text string) int {
+	n := 0
+	for _, r := range text {
+		if unicode.IsLetter(r) {
+			n++
+		}
+	}
+	return n
+}

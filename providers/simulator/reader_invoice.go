@@ -1,0 +1,173 @@
+package simulator
+
+import (
+	"math/big"
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+// invoice is what the reader found in a document.
+type invoice struct {
+	number, currency, issued, due string
+	lines                         []invoiceLine
+	discount, tax                 *big.Rat
+}
+
+type invoiceLine struct {
+	description             string
+	quantity, price, amount *big.Rat
+}
+
+// readInvoice reads the text of an invoice by rules alone: numbers are told apart by the arithmetic that
+// an invoice must obey, words decide only what a line of the summary means.
+func readInvoice(text string) *invoice {
+	doc := newDocument(text)
+	read := &invoice{number: invoiceNumber(doc.lines), currency: doc.currency}
+	read.issued, read.due = doc.dates()
+	table := doc.table()
+	read.lines = table.lines
+	read.discount, read.tax = table.settle()
+	return read
+}
+
+// fields are the invoice in the order of the contract's keys. The subtotal and the total follow from the
+// rest, as the contract defines them.
+func (v *invoice) fields() *object {
+	subtotal := new(big.Rat)
+	lines := []any{}
+	for _, line := range v.lines {
+		subtotal.Add(subtotal, line.amount)
+		lines = append(lines, &object{members: []member{
+			{"description", line.description}, {"quantity", line.quantity},
+			{"unit_price", line.price}, {"amount", line.amount},
+		}})
+	}
+	total := new(big.Rat).Sub(subtotal, v.discount)
+	total.Add(total, v.tax)
+	due := any(v.due)
+	if v.due == "" {
+		due = nil
+	}
+	return &object{members: []member{
+		{"invoice_number", v.number}, {"currency", v.currency}, {"issue_date", v.issued}, {"due_date", due},
+		{"lines", lines}, {"subtotal", subtotal}, {"discount", v.discount}, {"tax", v.tax}, {"total", total},
+	}}
+}
+
+// document is an invoice's text, cleaned line by line.
+type document struct {
+	lines      []string
+	style      numberStyle
+	currency   string
+	monthFirst bool
+	moneyless  bool // no number is printed as an amount: whole numbers have to do, as in yen
+}
+
+var (
+	// What turns the direction of writing is no part of the text, and hides digits from the reader.
+	invisible = regexp.MustCompile(`[\x{200e}\x{200f}\x{202a}-\x{202e}\x{2066}-\x{2069}\x{feff}]`)
+	quoted    = regexp.MustCompile(`^\s*(?:>\s?)+`)
+)
+
+func newDocument(text string) *document {
+	text = invisible.ReplaceAllString(strings.ReplaceAll(text, "\r\n", "\n"), "")
+	doc := &document{}
+	for line := range strings.SplitSeq(text, "\n") {
+		line = quoted.ReplaceAllString(line, "")
+		line = strings.NewReplacer("|", "  ", "\t", "  ", ";", "  ").Replace(line)
+		doc.lines = append(doc.lines, strings.TrimRight(line, " "))
+	}
+	doc.currency = currencyOf(doc.lines)
+	doc.monthFirst = doc.currency == "USD"
+	undated := make([]string, len(doc.lines))
+	for i, line := range doc.lines {
+		undated[i] = withoutDates(line, doc.monthFirst)
+	}
+	doc.style = styleOf(strings.Join(undated, "\n"))
+	doc.moneyless = true
+	for _, line := range undated {
+		for _, n := range doc.style.numbers(line) {
+			doc.moneyless = doc.moneyless && !n.money
+		}
+	}
+	return doc
+}
+
+// invoiceWords name the document; its number follows, at once or behind a word for "number".
+var invoiceWords = regexp.MustCompile(`(?i)(?:invoice|receipt|bill|rechnungs?|facture|factura|fattura|factuur|faktura|` +
+	`חשבונית(?:\s+מס)?(?:\s*/?\s*קבלה)?|חשבון)` +
+	`[\s\-‐]*(?:number|nummer|numéro|numero|núm|num|no|nr|n°|nº|id|ref|מספר|מס['׳]?)?[\s.:#\-]*` +
+	`((?:[\p{L}]{1,6}[\-/_.])?[\p{L}\d]*\d[\p{L}\d/\-_.]*)`)
+
+var anyNumber = regexp.MustCompile(`(?:#|№)\s*([\p{L}\d/\-_.]*\d[\p{L}\d/\-_.]*)`)
+
+func invoiceNumber(lines []string) string {
+	text := strings.Join(lines, "\n")
+	for _, pattern := range []*regexp.Regexp{invoiceWords, anyNumber} {
+		for _, found := range pattern.FindAllStringSubmatch(text, -1) {
+			number := strings.TrimRight(found[1], ".-/_")
+			if len(datesIn(number, false)) == 0 {
+				return number
+			}
+		}
+	}
+	for _, word := range strings.Fields(text) {
+		if strings.ContainsFunc(word, unicode.IsDigit) {
+			return word
+		}
+	}
+	return "unknown"
+}
+
+var (
+	dueWords = []string{"due", "pay by", "payable by", "zahlbar bis", "fällig", "échéance", "echeance",
+		"לתשלום עד", "מועד תשלום", "תאריך פירעון", "vencimiento", "vence", "scadenza", "förfallodag", "vervaldatum"}
+	issueWords = []string{"date", "datum", "issued", "תאריך", "fecha", "data"}
+	otherWords = []string{"deliver", "liefer", "leistung", "order", "bestell", "service", "period", "zeitraum",
+		"ship", "livraison", "valid", "entrega", "אספקה", "paid on"}
+)
+
+// dates finds the day of issue and the last day for payment by the words in front of them.
+func (d *document) dates() (issued, due string) {
+	var labelled, bare, other string
+	for i, line := range d.lines {
+		from := 0
+		for _, date := range datesIn(line, d.monthFirst) {
+			label := strings.ToLower(line[from:date.start])
+			from = date.end
+			if !strings.ContainsFunc(label, unicode.IsLetter) && date.start == len(line)-len(strings.TrimLeft(line, " ")) && i > 0 {
+				label = strings.ToLower(d.lines[i-1]) // a label on a line of its own
+			}
+			switch {
+			case containsAny(label, dueWords):
+				keepFirst(&due, date.iso)
+			case containsAny(label, otherWords):
+				keepFirst(&other, date.iso)
+			case containsAny(label, issueWords):
+				keepFirst(&labelled, date.iso)
+			default:
+				keepFirst(&bare, date.iso)
+			}
+		}
+	}
+	for _, candidate := range []string{labelled, bare, other, due, "1970-01-01"} {
+		keepFirst(&issued, candidate)
+	}
+	return issued, due
+}
+
+func keepFirst(into *string, value string) {
+	if *into == "" {
+		*into = value
+	}
+}
+
+func containsAny(text string, words []string) bool {
+	for _, word := range words {
+		if strings.Contains(text, word) {
+			return true
+		}
+	}
+	return false
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/token"
 )
 
 // YAMLError says what in a YAML document cannot be a JSON value, and where.
@@ -41,6 +42,9 @@ func fromYAML(node ast.Node, depth int) (any, error) {
 	case *ast.BoolNode:
 		return n.Value, nil
 	case *ast.StringNode:
+		if n.Token.Type == token.StringType && IsNumber(n.Value) {
+			return Number(n.Value), nil // not quoted: a number that the parser found too large
+		}
 		return n.Value, nil
 	case *ast.LiteralNode:
 		return n.Value.Value, nil

@@ -1,0 +1,159 @@
+package certify
+
+import (
+	"fmt"
+	"regexp"
+
+	"github.com/fallproof/fallproof/contracts/binding"
+	"github.com/fallproof/fallproof/contracts/certification"
+	"github.com/fallproof/fallproof/contracts/prompt"
+	"github.com/fallproof/fallproof/providers"
+	"github.com/fallproof/fallproof/providers/tokens"
+)
+
+// Reasons of the prompt dimension that only a call can give.
+const (
+	reasonTokenCount     = "token_count_differs"   // the provider counts other tokens than the local tokenizer
+	reasonIgnored        = "system_prompt_ignored" // the canary's order was not obeyed
+	reasonCanaryNoAnswer = "canary_unanswered"     // whether it is obeyed could not be seen
+)
+
+// Local and reported counts may differ by a tenth, or by a few tokens where the prompt is short: chat
+// formats differ in their overhead.
+const (
+	toleratedShare  = 10 // one in so many
+	toleratedTokens = 8
+)
+
+// census makes every deterministic check of the prompt dimension: what can be known of each case's
+// prompt without asking, what the calls showed of it, and the canary.
+func (e Evidence) census() []certification.Check {
+	checks := e.promptChecks()
+	checks = append(checks, e.usageChecks()...)
+	checks = append(checks, e.wireChecks()...)
+	return append(checks, e.canaryCheck())
+}
+
+// count is the target's own count of what it is sent: the profile's roles applied.
+func (e Evidence) count(tokenizer string, messages []providers.Message) (int, bool, error) {
+	wire, err := e.Pair.Profile.WireMessages(messages)
+	if err != nil {
+		return 0, false, err
+	}
+	return tokens.Count(tokenizer, wire)
+}
+
+// promptChecks counts a case in which nothing is wrong as one check passed.
+func (e Evidence) promptChecks() []certification.Check {
+	wrong := map[string]bool{}
+	var checks []certification.Check
+	for _, f := range prompt.Judge(e.Pair.Contract, e.Pair.Target, e.Pair.Profile, e.count) {
+		check := certification.Check{
+			Name: "prompt", Status: certification.CheckNotVerified, Reason: string(f.Reason), Case: f.Case, Detail: oneLine(f.Detail),
+		}
+		if f.Fails() {
+			check.Status = certification.CheckFailed
+			wrong[f.Case] = true
+		}
+		checks = append(checks, check)
+	}
+	for _, each := range e.Pair.Contract.Cases {
+		if !wrong[each.Name] {
+			checks = append(checks, certification.Check{Name: "prompt", Status: certification.CheckPassed, Case: each.Name})
+		}
+	}
+	return checks
+}
+
+// usageChecks compares, case by case, the provider's own count of the prompt with the local one.
+func (e Evidence) usageChecks() []certification.Check {
+	var checks []certification.Check
+	for _, each := range e.Pair.Contract.Cases {
+		request, err := e.binding.Request(each.Input)
+		if err != nil {
+			continue // said by promptChecks
+		}
+		local, counted, err := e.count(e.Pair.Profile.Tokenizer, request.Messages)
+		if err != nil || !counted {
+			continue // said by promptChecks too
+		}
+		checks = append(checks, e.usageCheck(each.Name, local))
+	}
+	return checks
+}
+
+func (e Evidence) usageCheck(name string, local int) certification.Check {
+	check := certification.Check{
+		Name: "usage", Case: name, Status: certification.CheckNotVerified, Reason: string(prompt.NotVerified),
+		Detail: "the provider reported no count of the prompt",
+	}
+	for _, sample := range e.Samples {
+		usage := sample.reading(e.Pair).outcome.Usage
+		if sample.Case != name || usage == nil || usage.PromptTokens <= 0 {
+			continue
+		}
+		if off := usage.PromptTokens - local; max(off, -off) > max(local/toleratedShare, toleratedTokens) {
+			check.Status, check.Reason, check.Sample = certification.CheckFailed, reasonTokenCount, sample.Index
+			check.Detail = fmt.Sprintf("the provider counts %d prompt tokens, %s counts %d", usage.PromptTokens, e.Pair.Profile.Tokenizer, local)
+			return check
+		}
+		check.Status, check.Reason, check.Detail = certification.CheckPassed, "", ""
+	}
+	return check
+}
+
+// wireChecks reads every body that was sent. A parameter counts once: passed where every body has it
+// right, else with the first that has not.
+func (e Evidence) wireChecks() []certification.Check {
+	declared := certification.Declared{
+		Profile: e.Pair.Profile, Schema: e.Pair.Contract.Schema,
+		Temperature: e.Pair.Contract.Sampling.Temperature, MaxOutputTokens: e.Pair.Contract.Sampling.MaxOutputTokens,
+	}
+	var checks []certification.Check
+	at := map[string]int{}
+	for _, sample := range e.Samples {
+		if sample.Seen.Request == "" {
+			continue
+		}
+		for _, check := range certification.CheckWire([]byte(sample.Seen.Request), declared) {
+			check.Case, check.Sample = sample.Case, sample.Index
+			i, known := at[check.Name]
+			switch {
+			case !known:
+				at[check.Name] = len(checks)
+				checks = append(checks, check)
+			case check.Status == certification.CheckFailed && checks[i].Status == certification.CheckPassed:
+				checks[i] = check
+			}
+		}
+	}
+	return checks
+}
+
+// canaryCheck is judged by the nonce alone, wherever in the answer it stands: a fence around the answer
+// is a finding about structure, and a disobedient one says nothing of the sort.
+func (e Evidence) canaryCheck() certification.Check {
+	check := certification.Check{Name: "canary", Status: certification.CheckMissing, Must: true, Reason: reasonCanaryNoAnswer}
+	if e.Canary == nil {
+		check.Detail = "the canary was not sent"
+		return check
+	}
+	read := e.Canary.reading(e.Pair)
+	switch {
+	case read.answered() && obeyed(read.outcome.Content, e.Canary.Nonce):
+		check.Status, check.Reason = certification.CheckPassed, ""
+	case read.outcome.Verdict == providers.Succeeded:
+		check.Status, check.Reason = certification.CheckFailed, reasonIgnored
+		check.Detail = "the system message ordered a nonce to be returned, and the answer does not hold it"
+	default:
+		check.Detail = oneLine(string(read.outcome.Reason) + ": " + read.outcome.Detail)
+	}
+	return check
+}
+
+func obeyed(content, nonce string) bool {
+	if binding.CanaryObeyed(content, nonce) {
+		return true
+	}
+	return regexp.MustCompile(`"nonce"\s*:\s*"` + regexp.QuoteMeta(nonce) + `"`).MatchString(content)
+}

@@ -1,0 +1,283 @@
+package certify
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/fallproof/fallproof/contracts/binding"
+	"github.com/fallproof/fallproof/contracts/certification"
+	"github.com/fallproof/fallproof/service/store"
+)
+
+// Evidence is everything that one run knows of a pair.
+type Evidence struct {
+	Pair    Pair
+	Options Options
+	Run     store.Run
+	Samples []Sample              // without the canary; fewer than planned where provider trouble ended the run
+	Canary  *Sample               // nil where it was never seen
+	Record  *certification.Record // set where the run had its record already; then nobody was called
+
+	binding *binding.Binding
+}
+
+// planned is how many samples a complete run has, the canary not counted.
+func (e Evidence) planned() int {
+	return len(e.Pair.Contract.Cases) * samplesPerCase(e.Pair, e.Options)
+}
+
+func samplesPerCase(p Pair, o Options) int {
+	if o.Samples > 0 {
+		return o.Samples
+	}
+	return max(1, p.Contract.Sampling.Samples)
+}
+
+// Collect calls the target until every sample of the run is in the store, whoever took it, or until
+// provider trouble has spent the budget. A finished run is not called again. An error means that
+// evidence is missing for a reason that says nothing about the target (the store, or ctx); the run can
+// then be resumed under its name.
+func Collect(ctx context.Context, pair Pair, options Options) (Evidence, error) {
+	options, err := options.withDefaults()
+	if err != nil {
+		return Evidence{}, err
+	}
+	collected, err := collectAll(ctx, []Pair{pair}, options, silentProgress{})
+	if err != nil {
+		return Evidence{}, err
+	}
+	return collected[0], nil
+}
+
+// collectAll collects all pairs at once; pairs of one provider share its slots.
+func collectAll(ctx context.Context, pairs []Pair, options Options, progress progress) ([]Evidence, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	runner, err := uuid.NewV7()
+	if err != nil {
+		return nil, err
+	}
+	slots := slotsOf(pairs)
+	collectors := make([]*collector, len(pairs))
+	for i, pair := range pairs {
+		bound, err := binding.Bind(pair.Contract, pair.Target, pair.Profile)
+		if err != nil {
+			return nil, err
+		}
+		c := &collector{
+			pair: pair, binding: bound, options: options, by: runner.String(), slots: slots[pair.Target.Provider], progress: progress,
+		}
+		collectors[i] = c
+	}
+	collected := make([]Evidence, len(pairs))
+	var group sync.WaitGroup
+	for i, c := range collectors {
+		group.Go(func() {
+			evidence, err := c.collect(ctx)
+			if err != nil {
+				cancel(fmt.Errorf("certify %s: %w", c.pair, err)) // the first one counts
+			}
+			collected[i] = evidence
+		})
+	}
+	group.Wait()
+	progress.close()
+	return collected, context.Cause(ctx)
+}
+
+// slotsOf gives each provider as many slots as its most modest pair allows.
+func slotsOf(pairs []Pair) map[string]chan struct{} {
+	limits := map[string]int{}
+	for _, p := range pairs {
+		limit := max(1, p.Concurrency)
+		if known, ok := limits[p.Target.Provider]; ok {
+			limit = min(limit, known)
+		}
+		limits[p.Target.Provider] = limit
+	}
+	slots := map[string]chan struct{}{}
+	for name, limit := range limits {
+		slots[name] = make(chan struct{}, limit)
+	}
+	return slots
+}
+
+// collector collects the evidence of one pair.
+type collector struct {
+	pair     Pair
+	binding  *binding.Binding
+	options  Options
+	by       string // this runner among those that share the run
+	slots    chan struct{}
+	progress progress
+	run      store.Run
+}
+
+// slot is one sample's place in the run.
+type slot struct {
+	name  string // of the case; canaryCase for the canary
+	index int
+}
+
+// plan lists the canary, then the first sample of every case, then the second …, so that a target
+// that fails every time is seen with every input before money is spent on repetitions.
+func (c *collector) plan() []slot {
+	plan := []slot{{canaryCase, 0}}
+	for index := range samplesPerCase(c.pair, c.options) {
+		for _, each := range c.pair.Contract.Cases {
+			plan = append(plan, slot{each.Name, index})
+		}
+	}
+	return plan
+}
+
+func (c *collector) collect(ctx context.Context) (Evidence, error) {
+	plan := c.plan()
+	wait := backoff{longest: c.options.Retry.Poll}
+	started := false
+	for {
+		if err := c.open(ctx); err != nil {
+			return Evidence{}, err
+		}
+		if c.run.RecordID != "" {
+			return c.finished(ctx)
+		}
+		have, err := c.stored(ctx)
+		if err != nil {
+			return Evidence{}, err
+		}
+		if !started {
+			started = true
+			c.progress.start(c.pair, len(plan), len(have))
+			defer c.progress.end(c.pair)
+		}
+		missing := have.missing(plan)
+		if len(missing) == 0 || have.spent(c.pair, len(plan)-1) {
+			return c.evidence(have), nil
+		}
+		taken, err := c.work(ctx, missing, have.trouble(c.pair))
+		if err != nil {
+			return Evidence{}, err
+		}
+		// Whatever is left another runner has claimed: its evidence counts as ours, once it is there.
+		if err := wait.next(ctx, taken > 0); err != nil {
+			return Evidence{}, err
+		}
+	}
+}
+
+func (c *collector) open(ctx context.Context) error {
+	id := c.run.ID
+	if id == "" {
+		fresh, err := uuid.NewV7()
+		if err != nil {
+			return err
+		}
+		id = fresh.String()
+	}
+	key := c.pair.key()
+	run, err := c.options.Store.OpenRun(ctx, store.Run{
+		ID: id, Name: c.options.RunName, Contract: key.Contract, ProofDigest: key.ProofDigest, Target: key.Target,
+	})
+	c.run = run
+	return err
+}
+
+// finished reads the record that the run has already.
+func (c *collector) finished(ctx context.Context) (Evidence, error) {
+	stored, err := c.options.Store.Record(ctx, c.run.RecordID)
+	if err != nil {
+		return Evidence{}, err
+	}
+	return Evidence{Pair: c.pair, Options: c.options, Run: c.run, Record: &stored.Record, binding: c.binding}, nil
+}
+
+func (c *collector) evidence(have samples) Evidence {
+	e := Evidence{Pair: c.pair, Options: c.options, Run: c.run, binding: c.binding}
+	for _, where := range c.plan() {
+		sample, ok := have[where]
+		switch {
+		case !ok:
+		case where.name == canaryCase:
+			e.Canary = &sample
+		default:
+			e.Samples = append(e.Samples, sample)
+		}
+	}
+	return e
+}
+
+// samples are the finished samples of a run by their place.
+type samples map[slot]Sample
+
+func (c *collector) stored(ctx context.Context) (samples, error) {
+	rows, err := c.options.Store.Samples(ctx, c.run.ID)
+	if err != nil {
+		return nil, err
+	}
+	have := samples{}
+	for _, row := range rows {
+		sample, err := decodeSample(row)
+		if err != nil {
+			return nil, fmt.Errorf("stored sample %d of case %q: %w", row.Index, row.Case, err)
+		}
+		have[slot{row.Case, row.Index}] = sample
+	}
+	return have, nil
+}
+
+func (s samples) missing(plan []slot) []slot {
+	var missing []slot
+	for _, where := range plan {
+		if _, ok := s[where]; !ok {
+			missing = append(missing, where)
+		}
+	}
+	return missing
+}
+
+func (s samples) trouble(p Pair) int {
+	count := 0
+	for where, sample := range s {
+		if where.name != canaryCase && sample.reading(p).trouble {
+			count++
+		}
+	}
+	return count
+}
+
+func (s samples) spent(p Pair, planned int) bool {
+	return certification.TroubleBudgetSpent(s.trouble(p), planned)
+}
+
+// backoff waits between looks at the store: shortly at first and after progress, longer while nothing
+// happens.
+type backoff struct {
+	longest time.Duration
+	current time.Duration
+}
+
+func (b *backoff) next(ctx context.Context, progressed bool) error {
+	if progressed {
+		b.current = 0
+		return ctx.Err()
+	}
+	b.current = min(max(2*b.current, 20*time.Millisecond), b.longest)
+	return sleep(ctx, b.current)
+}
+
+// sleep waits, or returns ctx's error as soon as it ends.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}

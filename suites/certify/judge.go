@@ -1,0 +1,94 @@
+package certify
+
+import (
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/fallproof/fallproof/contracts/binding"
+	"github.com/fallproof/fallproof/contracts/certification"
+	"github.com/fallproof/fallproof/contracts/prompt"
+)
+
+// Judge turns evidence into the record that it amounts to; the times are left to the store. It calls
+// nobody and writes nothing. Where the run has its record already, that is the judgement.
+func Judge(e Evidence) (certification.Record, error) {
+	if e.Record != nil {
+		return *e.Record, nil
+	}
+	if e.binding == nil {
+		bound, err := binding.Bind(e.Pair.Contract, e.Pair.Target, e.Pair.Profile)
+		if err != nil {
+			return certification.Record{}, err
+		}
+		e.binding = bound
+	}
+	id, err := uuid.NewV7()
+	if err != nil {
+		return certification.Record{}, err
+	}
+	judgement := certification.Judge(certification.Evidence{
+		Planned:    e.planned(),
+		Thresholds: certification.Thresholds(e.Pair.Contract.Thresholds),
+		Checks:     e.census(),
+		Samples:    e.observe(),
+	})
+	record := e.heading()
+	record.ID = id.String()
+	record.Verdict, record.Dimensions = judgement.Verdict, judgement.Dimensions
+	record.Parameters = e.parameters()
+	record.ServedModels, record.Fingerprints = e.served()
+	return record, nil
+}
+
+// heading is what a record says before anything was judged.
+func (e Evidence) heading() certification.Record {
+	key := e.Pair.key()
+	return certification.Record{
+		RunID: e.Run.ID, RunName: e.Run.Name,
+		Contract: key.Contract, ContractDigest: e.Pair.Contract.Digest(), EffectiveDigest: key.EffectiveDigest,
+		ProfileDigest: key.ProfileDigest, ProofDigest: key.ProofDigest, Target: key.Target,
+		HarnessVersion: e.Options.Version, Source: e.Pair.Profile.Source, RunBy: e.Options.RunBy, RunOn: e.Options.RunOn,
+	}
+}
+
+// parameters are read off the first body that was sent: the census has compared all of them with what
+// is declared, so where one differs it says so.
+func (e Evidence) parameters() certification.Parameters {
+	read := certification.Parameters{}
+	for _, sample := range e.Samples {
+		if sample.Seen.Request == "" {
+			continue
+		}
+		if parameters, err := certification.ReadParameters([]byte(sample.Seen.Request), e.Pair.Profile); err == nil {
+			read = parameters
+			break
+		}
+	}
+	read.TokenChecks = "verified"
+	for _, f := range prompt.Judge(e.Pair.Contract, e.Pair.Target, e.Pair.Profile, e.count) {
+		if f.Reason == prompt.NotVerified {
+			read.TokenChecks = string(prompt.NotVerified)
+		}
+	}
+	return read
+}
+
+// served lists, sorted, which models and fingerprints answered.
+func (e Evidence) served() (models, fingerprints []string) {
+	models, fingerprints = []string{}, []string{}
+	add := func(list []string, name string) []string {
+		if name == "" || slices.Contains(list, name) {
+			return list
+		}
+		return append(list, name)
+	}
+	for _, sample := range e.Samples {
+		out := sample.reading(e.Pair).outcome
+		models = add(models, out.ServedModel)
+		fingerprints = add(fingerprints, out.Fingerprint)
+	}
+	slices.Sort(models)
+	slices.Sort(fingerprints)
+	return models, fingerprints
+}

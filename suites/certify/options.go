@@ -1,0 +1,104 @@
+package certify
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/onsi/ginkgo/v2"
+	"github.com/onsi/ginkgo/v2/types"
+
+	"github.com/fallproof/fallproof/contracts"
+	"github.com/fallproof/fallproof/contracts/certification"
+	"github.com/fallproof/fallproof/providers"
+	"github.com/fallproof/fallproof/service/store"
+)
+
+// Pair is one contract to be certified at one target.
+type Pair struct {
+	Contract     *contracts.Contract
+	Target       providers.Target
+	Profile      providers.Profile
+	Timeout      time.Duration // the soft deadline of the service; slower answers are provider trouble
+	ServerErrors string        // what 500 and 503 mean there: doubt | failed
+	Concurrency  int           // calls to this provider at the same time; the smallest of its pairs counts
+	Client       providers.Provider
+}
+
+func (p Pair) String() string { return p.Contract.Name + " at " + p.Target.String() }
+
+// Options say what a run certifies and where it leaves its traces.
+type Options struct {
+	Pairs   []Pair
+	Store   store.Certifications
+	RunName string // runs of one name share their samples and their record; "" = a fresh name
+	Samples int    // per case; 0 = as each contract says
+
+	Version string // of the harness, for the record
+	RunBy   string // who runs it
+	RunOn   string // on which machine
+
+	Out      io.Writer // progress, Ginkgo's report and the summary; nil = nowhere
+	Terminal bool      // Out is a terminal: a progress bar instead of lines, and isolates around foreign text
+	JUnit    string    // file for Ginkgo's JUnit report; "" = none
+	JSON     string    // file for the records; "" = none
+	Verbose  bool      // Ginkgo's own report goes to Out as well
+
+	Retry Retry
+	T     ginkgo.GinkgoTestingT                           // told of failing specs; nil = nobody but the Result
+	Tune  func(*types.SuiteConfig, *types.ReporterConfig) // last word on Ginkgo's configuration
+}
+
+// Retry bounds what provider trouble may cost. Zero fields have defaults.
+type Retry struct {
+	Extra int           // further tries of one sample; default 2, negative = none
+	Base  time.Duration // first pause, doubled for each further one; default 500 ms
+	Max   time.Duration // longest pause, also where the provider asks for more; default 30 s
+	Slack time.Duration // how long beyond deadline and pause a claim on a sample holds; default 15 s
+	Poll  time.Duration // longest pause between looks at what another runner has done; default 1 s
+}
+
+func (o Options) withDefaults() (Options, error) {
+	if o.Store == nil {
+		return o, fmt.Errorf("certify: no store")
+	}
+	if o.Samples < 0 {
+		return o, fmt.Errorf("certify: %d samples; want at least 1, or 0 for what the contract says", o.Samples)
+	}
+	if o.Out == nil {
+		o.Out = io.Discard
+	}
+	if o.RunName == "" {
+		fresh, err := uuid.NewV7()
+		if err != nil {
+			return o, err
+		}
+		o.RunName = fresh.String()
+	}
+	o.Retry.Extra = max(0, cmp.Or(o.Retry.Extra, 2))
+	o.Retry.Base = cmp.Or(o.Retry.Base, 500*time.Millisecond)
+	o.Retry.Max = cmp.Or(o.Retry.Max, 30*time.Second)
+	o.Retry.Slack = cmp.Or(o.Retry.Slack, 15*time.Second)
+	o.Retry.Poll = cmp.Or(o.Retry.Poll, time.Second)
+	return o, nil
+}
+
+// pause is how long to wait before the next try of a sample: as long as the provider asks, at least
+// the doubling base, at most the longest pause.
+func (r Retry) pause(try int, asked time.Duration) time.Duration {
+	doubled := r.Base << min(try, 20)
+	return min(max(doubled, asked), r.Max)
+}
+
+// key names what a pair is certified for.
+func (p Pair) key() certification.Key {
+	return certification.Key{
+		Contract:        p.Contract.Name,
+		Target:          p.Target,
+		EffectiveDigest: p.Contract.EffectiveDigest(p.Target),
+		ProfileDigest:   p.Profile.Digest(),
+		ProofDigest:     p.Contract.ProofDigest(p.Target, p.Profile),
+	}
+}

@@ -1,0 +1,59 @@
+package certify
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/onsi/ginkgo/v2/reporters"
+	"github.com/onsi/ginkgo/v2/types"
+
+	"github.com/fallproof/fallproof/contracts/certification"
+)
+
+// writable finds out before anything is paid for whether a file can be written.
+func writable(path string) error {
+	if path == "" {
+		return nil
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return fmt.Errorf("certify: output file: %w", err)
+	}
+	return file.Close()
+}
+
+func writeJUnit(path string, report types.Report) error {
+	if path == "" {
+		return nil
+	}
+	return reporters.GenerateJUnitReport(report, path)
+}
+
+// document is what the JSON file holds.
+type document struct {
+	Run            string                 `json:"run"`
+	HarnessVersion string                 `json:"harness_version"`
+	Complete       bool                   `json:"complete"`
+	Incomplete     string                 `json:"incomplete,omitzero"`
+	Certified      int                    `json:"certified"`
+	Rejected       int                    `json:"rejected"`
+	Inconclusive   int                    `json:"inconclusive"`
+	Records        []certification.Record `json:"records"`
+}
+
+func writeJSON(path string, options Options, result Result) error {
+	if path == "" {
+		return nil
+	}
+	text, err := json.Marshal(document{
+		Run: result.RunName, HarnessVersion: options.Version,
+		Complete: result.Incomplete == "", Incomplete: result.Incomplete,
+		Certified: result.Certified, Rejected: result.Rejected, Inconclusive: result.Inconclusive, Records: result.Records,
+	}, jsontext.WithIndent("  "))
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(text, '\n'), 0o644)
+}

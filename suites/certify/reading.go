@@ -1,0 +1,47 @@
+package certify
+
+import (
+	"time"
+
+	"github.com/fallproof/fallproof/providers"
+)
+
+// reading is what a sample's exchange means for certification.
+type reading struct {
+	outcome   providers.Outcome
+	trouble   bool // it says nothing about the target: throttled, down, silent or too slow
+	retryable bool // whether another try could show something
+}
+
+// troubles are the definite failures that are the provider's day and not the target's nature.
+var troubles = map[providers.Reason]bool{
+	providers.ReasonNotSent:     true,
+	providers.ReasonRateLimited: true,
+	providers.ReasonServerError: true,
+}
+
+// reading classifies the exchange by the service's own table. The content is not judged here: a fence or
+// a note around the JSON is a finding about structure, not an answer that never came.
+func (s Sample) reading(p Pair) reading {
+	if s.Unrenderable != "" {
+		return reading{outcome: providers.Outcome{
+			Verdict: providers.Failed, Reason: providers.ReasonNotSent, Detail: s.Unrenderable,
+		}}
+	}
+	ex := s.Seen.exchange()
+	out := providers.Classify(ex, providers.Rules{ServerErrors: p.ServerErrors, Now: ex.Finished})
+	deadline := time.Duration(s.DeadlineMS) * time.Millisecond
+	if took := ex.Finished.Sub(ex.Started); deadline > 0 && took > deadline && out.Verdict == providers.Succeeded {
+		// The service would have called it unknown by then, whatever came later.
+		out.Verdict, out.Reason = providers.InDoubt, providers.ReasonTimeout
+		out.Detail = "the answer came " + took.Round(time.Millisecond).String() + " after the request, the deadline is " + deadline.String()
+	}
+	doubt := out.Verdict == providers.InDoubt
+	trouble := doubt || (out.Verdict == providers.Failed && troubles[out.Reason])
+	return reading{outcome: out, trouble: trouble, retryable: doubt || out.Retryable}
+}
+
+// answered reports whether an answer with content arrived, cut short or not.
+func (r reading) answered() bool {
+	return r.outcome.Verdict == providers.Succeeded || r.outcome.Reason == providers.ReasonTruncated
+}

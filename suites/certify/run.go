@@ -1,0 +1,209 @@
+package certify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+
+	"github.com/onsi/ginkgo/v2"
+	"github.com/onsi/ginkgo/v2/formatter"
+	"github.com/onsi/ginkgo/v2/types"
+
+	"github.com/fallproof/fallproof/contracts/certification"
+)
+
+// ErrSecondRun: Ginkgo runs its specs once in a process, and so does Run.
+var ErrSecondRun = errors.New("certify: a run has taken place in this process already; start another process")
+
+// IncompleteError says why a run wrote no record.
+type IncompleteError struct{ Why string }
+
+func (e *IncompleteError) Error() string {
+	return "certify: the run is not complete and certifies nothing: " + e.Why
+}
+
+// Result is what a run concluded. Records are as the store has them; without a complete run there are
+// none.
+type Result struct {
+	RunName                           string
+	Records                           []certification.Record
+	Certified, Rejected, Inconclusive int
+	Incomplete                        string // why nothing was written; "" = the run is complete
+}
+
+// ExitCode is 0 where all are certified, 1 where some are rejected, 3 where some are inconclusive and
+// none is rejected. A run that is not complete is inconclusive.
+func (r Result) ExitCode() int {
+	switch {
+	case r.Incomplete != "":
+		return 3
+	case r.Rejected > 0:
+		return 1
+	case r.Inconclusive > 0 || r.Certified == 0:
+		return 3
+	}
+	return 0
+}
+
+func (r *Result) add(record certification.Record) {
+	r.Records = append(r.Records, record)
+	switch record.Verdict {
+	case certification.Certified:
+		r.Certified++
+	case certification.Rejected:
+		r.Rejected++
+	default:
+		r.Inconclusive++
+	}
+}
+
+// judged is a pair with its judgement, before it is written.
+type judged struct {
+	evidence Evidence
+	record   certification.Record
+}
+
+var ran atomic.Bool
+
+// Run certifies every pair: it collects all evidence, has Ginkgo judge it, spec by spec, and writes the
+// records where Ginkgo's report shows a complete run. An *[IncompleteError] where it does not; any other
+// error means that the run could not be brought to its end, and may be resumed under its name.
+func Run(ctx context.Context, options Options) (Result, error) {
+	options, err := options.withDefaults()
+	if err != nil {
+		return Result{}, err
+	}
+	result := Result{RunName: options.RunName}
+	suite, reporter, err := options.ginkgo()
+	if err != nil {
+		return result, err
+	}
+	if err := errors.Join(checkPairs(options.Pairs), writable(options.JUnit), writable(options.JSON)); err != nil {
+		return result, err
+	}
+	if !ran.CompareAndSwap(false, true) {
+		return result, ErrSecondRun
+	}
+	all, err := gather(ctx, options, suite.DryRun)
+	if err != nil {
+		return result, err
+	}
+	report := runSpecs(options, all, suite, reporter)
+	if why := whyIncomplete(report, all); why != "" {
+		result.Incomplete = why
+	} else if err := finish(ctx, options, all, &result); err != nil {
+		return result, err
+	}
+	return result, conclude(options, result, report)
+}
+
+// gather collects and judges every pair. A dry run calls nobody.
+func gather(ctx context.Context, options Options, dry bool) ([]judged, error) {
+	all := make([]judged, len(options.Pairs))
+	if dry {
+		for i, pair := range options.Pairs {
+			all[i].evidence.Pair, all[i].evidence.Options = pair, options
+			all[i].record = all[i].evidence.heading()
+		}
+		return all, nil
+	}
+	collected, err := collectAll(ctx, options.Pairs, options, newProgress(options))
+	if err != nil {
+		return nil, err
+	}
+	for i, evidence := range collected {
+		record, err := Judge(evidence)
+		if err != nil {
+			return nil, fmt.Errorf("certify %s: %w", evidence.Pair, err)
+		}
+		all[i] = judged{evidence, record}
+	}
+	return all, nil
+}
+
+// finish writes the records. Of two runners of one run the first writes, and both have its record.
+func finish(ctx context.Context, options Options, all []judged, result *Result) error {
+	for _, j := range all {
+		record := j.record
+		if j.evidence.Record == nil {
+			stored, _, err := options.Store.FinishRun(ctx, j.evidence.Run.ID, record, j.evidence.Pair.Contract.ValidFor)
+			if err != nil {
+				return fmt.Errorf("certify %s: %w", j.evidence.Pair, err)
+			}
+			record = stored
+		}
+		result.add(record)
+	}
+	return nil
+}
+
+// conclude leaves the files and the summary.
+func conclude(options Options, result Result, report types.Report) error {
+	err := errors.Join(
+		writeJUnit(options.JUnit, report),
+		writeJSON(options.JSON, options, result),
+		writeSummary(options, result),
+	)
+	if result.Incomplete != "" {
+		err = errors.Join(&IncompleteError{result.Incomplete}, err)
+	}
+	return err
+}
+
+func checkPairs(pairs []Pair) error {
+	if len(pairs) == 0 {
+		return errors.New("certify: nothing to certify: no contract is paired with a target")
+	}
+	seen := map[string]bool{}
+	for _, p := range pairs {
+		switch {
+		case p.Contract == nil || p.Client == nil || p.Timeout <= 0:
+			return fmt.Errorf("certify: pair at %s lacks a contract, a client or a deadline", p.Target)
+		case seen[p.String()]:
+			return fmt.Errorf("certify: %s is to be certified twice in one run", p)
+		}
+		seen[p.String()] = true
+	}
+	return nil
+}
+
+// ginkgo is the configuration of Ginkgo for this run: its flags where there are some, never an empty
+// suite, and the caller's word last.
+func (o Options) ginkgo() (types.SuiteConfig, types.ReporterConfig, error) {
+	suite, reporter := ginkgo.GinkgoConfiguration()
+	suite.FailOnEmpty = true
+	reporter.NoColor = reporter.NoColor || !o.Terminal
+	if o.Tune != nil {
+		o.Tune(&suite, &reporter)
+	}
+	if suite.ParallelTotal > 1 {
+		return suite, reporter, errors.New("certify: the suite runs in one process; run it without -p, it calls concurrently by itself")
+	}
+	return suite, reporter, nil
+}
+
+// runSpecs builds the tree and has Ginkgo run it. Ginkgo's own report goes to Out where somebody asked
+// for it or runs this under go test; else the summary says the same, shorter.
+func runSpecs(options Options, all []judged, suite types.SuiteConfig, reporter types.ReporterConfig) types.Report {
+	before := formatter.ColorableStdOut
+	defer func() { formatter.ColorableStdOut = before }()
+	formatter.ColorableStdOut = io.Discard
+	if options.Verbose || options.T != nil {
+		formatter.ColorableStdOut = options.Out
+	}
+	var t ginkgo.GinkgoTestingT = &tellNobody{}
+	if options.T != nil {
+		t = options.T
+	}
+	var report types.Report
+	buildTree(all, func(r types.Report) { report = r })
+	ginkgo.RunSpecs(t, "certification", suite, reporter)
+	return report
+}
+
+// tellNobody stands in for *testing.T within the binary, where the Result tells what failed.
+type tellNobody struct{}
+
+func (*tellNobody) Fail() {}

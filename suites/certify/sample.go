@@ -1,0 +1,134 @@
+package certify
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/fallproof/fallproof/providers"
+	"github.com/fallproof/fallproof/service/store"
+)
+
+// canaryCase is the key under which the canary is kept among a run's samples. No case can have it: a
+// case needs a name.
+const canaryCase = ""
+
+// Sample is the evidence of one sample, as it is stored: what was sent, what came back and when, and
+// the tries that provider trouble had cost before. No API key is in it; see [Seen].
+type Sample struct {
+	Case         string `json:"-"`
+	Index        int    `json:"-"`
+	Unrenderable string `json:"unrenderable,omitzero"` // why no request could be made of the case; then nothing was sent
+	Nonce        string `json:"nonce,omitzero"`        // of the canary
+	DeadlineMS   int64  `json:"deadline_ms"`
+	Seen         Seen   `json:"exchange,omitzero"`
+	Before       []Seen `json:"before,omitzero"` // earlier tries, without the request, which was the same
+}
+
+// Seen is one exchange in a form that can be stored and read back without loss of what judging needs.
+type Seen struct {
+	AttemptID    string            `json:"attempt_id"` // as the provider's log has it
+	Request      string            `json:"request,omitzero"`
+	Unbuildable  bool              `json:"unbuildable,omitzero"`
+	Wrote        bool              `json:"wrote"`
+	Status       int               `json:"status"`
+	Header       map[string]string `json:"header,omitzero"`
+	Answer       string            `json:"answer,omitzero"`
+	AnswerBinary []byte            `json:"answer_binary,omitzero"` // instead of Answer where it is not UTF-8
+	Complete     bool              `json:"complete"`
+	TooLarge     bool              `json:"too_large,omitzero"`
+	Error        string            `json:"error,omitzero"`
+	DeadlinePast bool              `json:"deadline_past,omitzero"`
+	Started      time.Time         `json:"started"`
+	Finished     time.Time         `json:"finished"`
+}
+
+// maxAnswer is how much of an answer is kept. More than a contract's largest answer by far; what is
+// longer is judged as an answer that is too large.
+const maxAnswer = 1 << 20
+
+// keptHeaders are the response headers that say something about an answer. Every other one stays
+// behind: a list of what to hide would miss the next provider's cookie or echoed credential.
+var keptHeaders = []string{
+	"Age", "Cache-Control", "Cf-Cache-Status", "Content-Length", "Content-Type", "Date", "Retry-After", "Server", "Via",
+	"X-Cache", "X-Cache-Hit", "X-Litellm-Cache-Hit", "X-Ratelimit-Remaining-Requests", "X-Ratelimit-Remaining-Tokens", "X-Request-Id",
+}
+
+func seen(attemptID string, ex providers.Exchange) Seen {
+	s := Seen{
+		AttemptID: attemptID, Request: string(ex.RequestBody), Unbuildable: ex.Unbuildable, Wrote: ex.Wrote, Status: ex.Status,
+		Complete: ex.Complete, TooLarge: ex.TooLarge, Started: ex.Started.UTC(), Finished: ex.Finished.UTC(),
+	}
+	for _, name := range keptHeaders {
+		if values := ex.Header.Values(name); len(values) > 0 {
+			if s.Header == nil {
+				s.Header = map[string]string{}
+			}
+			s.Header[name] = strings.ToValidUTF8(strings.Join(values, ", "), "\uFFFD")
+		}
+	}
+	body := ex.Body
+	if len(body) > maxAnswer {
+		body, s.TooLarge, s.Complete = body[:maxAnswer], true, false
+	}
+	if utf8.Valid(body) {
+		s.Answer = string(body)
+	} else {
+		s.AnswerBinary = body
+	}
+	if ex.Err != nil {
+		s.Error = strings.ToValidUTF8(ex.Err.Error(), "\uFFFD")
+		s.DeadlinePast = errors.Is(ex.Err, context.DeadlineExceeded)
+	}
+	return s
+}
+
+// exchange is the inverse of seen.
+func (s Seen) exchange() providers.Exchange {
+	ex := providers.Exchange{
+		RequestBody: []byte(s.Request), Unbuildable: s.Unbuildable, Wrote: s.Wrote, Status: s.Status, Header: http.Header{},
+		Body: []byte(s.Answer), Complete: s.Complete, TooLarge: s.TooLarge, Started: s.Started, Finished: s.Finished,
+	}
+	if s.AnswerBinary != nil {
+		ex.Body = s.AnswerBinary
+	}
+	for name, value := range s.Header {
+		ex.Header.Set(name, value)
+	}
+	if s.Error != "" {
+		ex.Err = storedError{text: s.Error, deadline: s.DeadlinePast}
+	}
+	return ex
+}
+
+// storedError is a transport's error that came back from the store. Of its kind only the deadline
+// matters to anybody.
+type storedError struct {
+	text     string
+	deadline bool
+}
+
+func (e storedError) Error() string { return e.text }
+
+func (e storedError) Is(target error) bool {
+	return e.deadline && target == context.DeadlineExceeded
+}
+
+func (s Sample) encode() (string, error) {
+	text, err := json.Marshal(s, json.Deterministic(true))
+	return string(text), err
+}
+
+func decodeSample(stored store.Sample) (Sample, error) {
+	s := Sample{}
+	if err := json.Unmarshal([]byte(stored.Evidence), &s); err != nil {
+		return s, err
+	}
+	s.Case, s.Index = stored.Case, stored.Index
+	return s, nil
+}

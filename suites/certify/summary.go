@@ -1,0 +1,122 @@
+package certify
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"unicode"
+
+	"github.com/fallproof/fallproof/contracts/certification"
+)
+
+// writeSummary prints the matrix of targets × contracts, then each pair's figures with the reasons for
+// what did not pass.
+func writeSummary(options Options, result Result) error {
+	var text strings.Builder
+	fmt.Fprintf(&text, "\ncertification run %s\n", result.RunName)
+	if result.Incomplete != "" {
+		fmt.Fprintf(&text, "not complete, nothing was written: %s\n", result.Incomplete)
+	} else {
+		matrix(&text, result.Records)
+		show := plainText
+		if options.Terminal {
+			show = isolated
+		}
+		for _, record := range result.Records {
+			figures(&text, record, show)
+		}
+		fmt.Fprintf(&text, "%d certified, %d rejected, %d inconclusive\n", result.Certified, result.Rejected, result.Inconclusive)
+	}
+	_, err := io.WriteString(options.Out, text.String())
+	return err
+}
+
+func matrix(text io.Writer, records []certification.Record) {
+	var contracts, targets []string
+	verdicts := map[[2]string]certification.Verdict{}
+	for _, r := range records {
+		target := r.Target.String()
+		verdicts[[2]string{target, r.Contract}] = r.Verdict
+		if !slices.Contains(contracts, r.Contract) {
+			contracts = append(contracts, r.Contract)
+		}
+		if !slices.Contains(targets, target) {
+			targets = append(targets, target)
+		}
+	}
+	table := tabwriter.NewWriter(text, 0, 0, 3, ' ', 0)
+	fmt.Fprintf(table, "\n\t%s\n", strings.Join(contracts, "\t"))
+	for _, target := range targets {
+		row := []string{target}
+		for _, contract := range contracts {
+			verdict, ok := verdicts[[2]string{target, contract}]
+			if !ok {
+				verdict = "-"
+			}
+			row = append(row, string(verdict))
+		}
+		fmt.Fprintln(table, strings.Join(row, "\t"))
+	}
+	_ = table.Flush() // into memory
+}
+
+func figures(text io.Writer, record certification.Record, show func(string) string) {
+	fmt.Fprintf(text, "\n%s at %s: %s (record %s)\n", record.Contract, record.Target, record.Verdict, record.ID)
+	for _, d := range record.Dimensions {
+		fmt.Fprintf(text, "  %s\n", figure(d))
+		if d.Status == certification.StatusPassed {
+			continue
+		}
+		for _, line := range reasons(d, show) {
+			fmt.Fprintf(text, "    %s\n", line)
+		}
+	}
+}
+
+// figure is a dimension in one line.
+func figure(d certification.Dimension) string {
+	bound := fmt.Sprintf("at least %.3f with 95 %% confidence", d.LowerBound)
+	if d.Census {
+		bound = fmt.Sprintf("exactly %.3f", d.LowerBound)
+	}
+	return fmt.Sprintf("%-11s %-10s %d of %d, %s; %.2f is asked", d.Name, strings.ReplaceAll(d.Status, "_", " "), d.Successes, d.Samples, bound, d.Threshold)
+}
+
+// reasons are a dimension's findings, one line each.
+func reasons(d certification.Dimension, show func(string) string) []string {
+	var lines []string
+	for _, f := range d.Findings {
+		line := fmt.Sprintf("%s × %d", show(f.Reason), f.Count)
+		if f.Case != "" {
+			line += fmt.Sprintf(", first in case %s, sample %d", show(f.Case), f.Sample)
+		}
+		if f.Detail != "" {
+			line += ": " + show(f.Detail)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// plainText takes out of foreign text what would move the cursor, colour the screen or turn the
+// direction of what follows.
+func plainText(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case unicode.Is(unicode.Bidi_Control, r):
+			return -1
+		case unicode.IsControl(r):
+			return ' '
+		}
+		return r
+	}, text)
+}
+
+// isolated keeps right-to-left text from reordering the line that it stands in. Only terminals get the
+// marks: in a file they are noise that searches stumble over.
+func isolated(text string) string {
+	const firstStrong, pop = "\u2068", "\u2069"
+	return firstStrong + plainText(text) + pop
+}

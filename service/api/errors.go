@@ -1,0 +1,125 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/fallproof/fallproof/contracts/value"
+	"github.com/fallproof/fallproof/service/dispatch"
+	"github.com/fallproof/fallproof/service/job"
+	"github.com/fallproof/fallproof/service/store"
+)
+
+// translation makes a problem of an error that it knows, and nil of any other.
+type translation func(err error) *problem
+
+// translations is the one table from error to problem. The first that knows the error decides.
+var translations = []translation{
+	as(func(p *problem) *problem { return p }),
+
+	as(func(e *value.DecodeError) *problem {
+		return newProblem(MalformedBody, e.Error()).with("pointer", e.Pointer).with("offset", e.Offset).with("fault", string(e.Kind))
+	}),
+	as(func(e *dispatch.UnknownContract) *problem { return newProblem(UnknownContract, e.Error()) }),
+	as(func(e *dispatch.UnknownTarget) *problem { return newProblem(UnknownTarget, e.Error()) }),
+	as(func(e *dispatch.InvalidInput) *problem {
+		return newProblem(InvalidInput, e.Detail).with("pointers", list(e.Pointers))
+	}),
+
+	as(func(e *store.KeyConflict) *problem {
+		return newProblem(KeyConflict, "nothing was created; pointers says where the two requests differ").with("pointers", list(e.Pointers))
+	}),
+	as(func(e *store.Blocked) *problem { return blocked(e.By) }),
+	as(func(e *store.NotCertified) *problem {
+		return newProblem(FallbackNotCertified, e.Error()).
+			with("target", e.Refusal.Target.String()).with("reasons", list(e.Refusal.Reasons))
+	}),
+	as(func(e *store.IllegalTransition) *problem {
+		return newProblem(IllegalTransition, e.Error()).with("state", string(e.Attempt.State)).with("attempt", viewAttempt(e.Attempt))
+	}),
+	is(store.ErrJobFinal, JobFinal),
+	is(store.ErrAttemptsExhausted, AttemptsExhausted),
+	is(store.ErrNotFound, NotFound),
+
+	later(store.ErrClosed, ShuttingDown),
+	later(dispatch.ErrShuttingDown, ShuttingDown),
+	later(context.DeadlineExceeded, StoreUnavailable),
+}
+
+// known is the problem that the table makes of an error; nil for an error that it does not list.
+func known(err error) *problem {
+	for _, translate := range translations {
+		if p := translate(err); p != nil {
+			return p
+		}
+	}
+	return nil
+}
+
+// translate is known, and for every other error asks the store whether it is there: a driver's errors
+// are many, and what its user needs to know is whether waiting helps.
+func translate(ctx context.Context, err error, ping func(context.Context) error) *problem {
+	if p := known(err); p != nil {
+		return p
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pingTimeout)
+	defer cancel()
+	if ping(ctx) != nil {
+		p := newProblem(StoreUnavailable, "")
+		p.RetryAfter = defaultRetryAfter
+		return p
+	}
+	return newProblem(InternalError, "")
+}
+
+func as[E error](make func(E) *problem) translation {
+	return func(err error) *problem {
+		var found E
+		if errors.As(err, &found) {
+			return make(found)
+		}
+		return nil
+	}
+}
+
+func is(target error, kind Kind) translation {
+	return func(err error) *problem {
+		if errors.Is(err, target) {
+			return newProblem(kind, target.Error())
+		}
+		return nil
+	}
+}
+
+// later is an is for what waiting helps against.
+func later(target error, kind Kind) translation {
+	return func(err error) *problem {
+		if !errors.Is(err, target) {
+			return nil
+		}
+		p := newProblem(kind, "")
+		p.RetryAfter = defaultRetryAfter
+		if kind == ShuttingDown {
+			p.RetryAfter = shutdownRetryAfter
+		}
+		return p
+	}
+}
+
+// blocked tells an attempt under way, which only needs patience, from one in doubt, which needs somebody.
+func blocked(by job.Attempt) *problem {
+	kind := AttemptInFlight
+	if by.State == job.Unknown {
+		kind = AttemptInDoubt
+	}
+	return newProblem(kind, fmt.Sprintf("attempt %d is %s", by.Number, by.State)).with("blocking", viewAttempt(by))
+}
+
+// list keeps an empty list apart from null.
+func list(items []string) []string {
+	if items == nil {
+		return []string{}
+	}
+	return items
+}

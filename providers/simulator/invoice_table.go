@@ -54,18 +54,25 @@ func (d *document) table() *table {
 }
 
 // rows reads each line by itself. A document that groups thousands by plain spaces shows it by a line
-// whose arithmetic holds only that way.
+// whose arithmetic holds that way too: where it does, it holds by chance the other way, as 1 × 350 in
+// "1 2 350,00 2 350,00".
 func (d *document) rows() []row {
+	plain, spaced := d.read(false), d.read(true)
+	for i := range spaced {
+		if with := spaced[i].line; with != nil {
+			if without := plain[i].line; without == nil || without.amount.Cmp(with.amount) != 0 {
+				return spaced
+			}
+		}
+	}
+	return plain
+}
+
+func (d *document) read(spaced bool) []row {
+	d.style.spaced = spaced
 	rows := make([]row, len(d.lines))
 	for i := range d.lines {
 		rows[i] = d.row(i)
-		if rows[i].line == nil && !d.style.spaced {
-			d.style.spaced = true
-			if again := d.row(i); again.line != nil {
-				return d.rows()
-			}
-			d.style.spaced = false
-		}
 	}
 	return rows
 }
@@ -89,7 +96,7 @@ func (d *document) row(i int) row {
 // further away.
 func (d *document) product(numbers []number) *invoiceLine {
 	for k := len(numbers) - 1; k >= 2; k-- {
-		if numbers[k].percent || !(numbers[k].money || d.moneyless) {
+		if numbers[k].percent || !(numbers[k].money || d.whole) {
 			continue
 		}
 		for j := k - 1; j >= 1; j-- {
@@ -98,8 +105,8 @@ func (d *document) product(numbers []number) *invoiceLine {
 					continue
 				}
 				quantity, price := numbers[i], numbers[j]
-				if quantity.money && !price.money {
-					quantity, price = price, quantity // a table that prints the price first
+				if d.priceFirst || (quantity.money && !price.money) {
+					quantity, price = price, quantity
 				}
 				return &invoiceLine{quantity: quantity.value, price: price.value, amount: numbers[k].value}
 			}
@@ -143,7 +150,7 @@ func (d *document) amountOf(r row) (*big.Rat, bool) {
 		return nil, false
 	}
 	last := r.numbers[len(r.numbers)-1]
-	return last.value, !last.percent && (last.money || d.moneyless)
+	return last.value, !last.percent && (last.money || d.whole)
 }
 
 func charge(r row, amount *big.Rat) invoiceLine {
@@ -213,12 +220,16 @@ func describe(text string, spans [][2]int, index int) string {
 // trimSigns cuts off what connects a description to its numbers: currencies, "x", "@" and punctuation.
 func trimSigns(text string) string {
 	for {
-		trimmed := trimCurrency(strings.Trim(text, " :=*@×·-–−()"+noBreakSpaces))
+		trimmed := trimCurrency(strings.Trim(text, " :=*@×·-–−"+noBreakSpaces))
+		trimmed = strings.TrimRight(trimmed, "(")
 		trimmed = strings.TrimSuffix(strings.TrimSuffix(trimmed, " x"), " at")
 		for _, sign := range currencySigns {
 			trimmed = strings.TrimPrefix(trimmed, sign.text)
 		}
-		if trimmed == "x" || trimmed == text {
+		if trimmed == "x" {
+			return ""
+		}
+		if trimmed == text {
 			return strings.TrimPrefix(trimmed, "x ")
 		}
 		text = trimmed

@@ -12,6 +12,7 @@ import (
 // number is a number printed in a line, with what stands around it.
 type number struct {
 	value      *big.Rat
+	decimals   int
 	start, end int  // its digits in the line, in bytes
 	percent    bool // a rate, not an amount
 	money      bool // printed as an amount: two decimals, or a currency beside it
@@ -84,7 +85,7 @@ func (s numberStyle) numbers(line string) []number {
 		}
 		after = strings.TrimLeft(after, " "+noBreakSpaces)
 		found = append(found, number{
-			value: value, start: span[0], end: span[1], percent: strings.HasPrefix(after, "%"),
+			value: value, decimals: decimals, start: span[0], end: span[1], percent: strings.HasPrefix(after, "%"),
 			money: decimals == 2 || currencyBefore(before) || currencyAfter(after),
 		})
 	}

@@ -3,6 +3,7 @@ package simulator
 import (
 	"math/big"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -61,7 +62,8 @@ type document struct {
 	style      numberStyle
 	currency   string
 	monthFirst bool
-	moneyless  bool // no number is printed as an amount: whole numbers have to do, as in yen
+	whole      bool // no amount has decimals: whole numbers have to do, as in yen
+	priceFirst bool // the table's head names the price before the quantity
 }
 
 var (
@@ -78,6 +80,7 @@ func newDocument(text string) *document {
 		line = strings.NewReplacer("|", "  ", "\t", "  ", ";", "  ").Replace(line)
 		doc.lines = append(doc.lines, strings.TrimRight(line, " "))
 	}
+	doc.priceFirst = slices.ContainsFunc(doc.lines, namesPriceFirst)
 	doc.currency = currencyOf(doc.lines)
 	doc.monthFirst = doc.currency == "USD"
 	undated := make([]string, len(doc.lines))
@@ -85,13 +88,35 @@ func newDocument(text string) *document {
 		undated[i] = withoutDates(line, doc.monthFirst)
 	}
 	doc.style = styleOf(strings.Join(undated, "\n"))
-	doc.moneyless = true
+	doc.whole = true
 	for _, line := range undated {
 		for _, n := range doc.style.numbers(line) {
-			doc.moneyless = doc.moneyless && !n.money
+			doc.whole = doc.whole && (n.percent || n.decimals != 2)
 		}
 	}
 	return doc
+}
+
+var (
+	priceWords    = []string{"price", "rate", "preis", "prix", "precio", "prezzo", "prijs", "מחיר"}
+	quantityWords = []string{"qty", "quantity", "menge", "anzahl", "qté", "quantité", "cant.", "cantidad", "quantità", "aantal", "כמות"}
+)
+
+// namesPriceFirst says of a line whether it is the head of a table with the price before the quantity.
+func namesPriceFirst(line string) bool {
+	line = strings.ToLower(line)
+	price, quantity := indexAny(line, priceWords), indexAny(line, quantityWords)
+	return price >= 0 && price < quantity
+}
+
+// indexAny is where the first of the words found begins, -1 where none is.
+func indexAny(text string, words []string) int {
+	for _, word := range words {
+		if at := strings.Index(text, word); at >= 0 {
+			return at
+		}
+	}
+	return -1
 }
 
 // invoiceWords name the document; its number follows, at once or behind a word for "number".
@@ -121,7 +146,7 @@ func invoiceNumber(lines []string) string {
 }
 
 var (
-	dueWords = []string{"due", "pay by", "payable by", "zahlbar bis", "fällig", "échéance", "echeance",
+	dueWords = []string{"due", "pay by", "payable by", "zahlbar bis", "fällig", "zahlungsziel", "échéance", "echeance",
 		"לתשלום עד", "מועד תשלום", "תאריך פירעון", "vencimiento", "vence", "scadenza", "förfallodag", "vervaldatum"}
 	issueWords = []string{"date", "datum", "issued", "תאריך", "fecha", "data"}
 	otherWords = []string{"deliver", "liefer", "leistung", "order", "bestell", "service", "period", "zeitraum",
@@ -164,10 +189,5 @@ func keepFirst(into *string, value string) {
 }
 
 func containsAny(text string, words []string) bool {
-	for _, word := range words {
-		if strings.Contains(text, word) {
-			return true
-		}
-	}
-	return false
+	return indexAny(text, words) >= 0
 }

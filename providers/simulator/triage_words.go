@@ -77,7 +77,7 @@ var categoryWords = []struct {
 	}},
 	{"technical", []string{
 		"website", "web site", "webhook", "api", " app ", " app,", "integration", "interface", "error 5", "checkout page", "browser", "plugin", "endpoint",
-		"webseite", "website", "schnittstelle", "fehlermeldung", "erreur 5", "site web", "votre site", "boutique est", "application", "página web", "sitio web",
+		"webseite", "schnittstelle", "fehlermeldung", "erreur 5", "site web", "votre site", "boutique est", "application", "página web", "sitio web",
 		"aplicación", "sito", "האתר", "אפליקציה", "ממשק", "דפדפן",
 	}},
 	{"account", []string{

@@ -54,7 +54,7 @@ func (m *move) apply(ctx context.Context) (store.Applied, error) {
 		return m.lose(ctx)
 	case ok:
 		return m.end(ctx, to)
-	case m.event() == job.EventUnheard && m.attempt.State.MayWin():
+	case m.event() == job.EventUnheard && m.inDoubt():
 		return m.unheard(ctx)
 	case m.heardSomething():
 		return m.lateAnswer(ctx)
@@ -66,12 +66,13 @@ func (m *move) apply(ctx context.Context) (store.Applied, error) {
 // event reads a lost connection of an attempt that is already in doubt as what it is: nothing more can
 // be heard of it.
 func (m *move) event() job.Event {
-	alreadyInDoubt := m.attempt.State == job.Unknown || m.attempt.State == job.Released
-	if m.change.Event == job.EventDoubt && !m.change.Heard && alreadyInDoubt {
+	if m.change.Event == job.EventDoubt && !m.change.Heard && m.inDoubt() {
 		return job.EventUnheard
 	}
 	return m.change.Event
 }
+
+func (m *move) inDoubt() bool { return m.attempt.State == job.Unknown || m.attempt.State == job.Released }
 
 // slotTaken is the second guard of completion, read under the lock: the statement that takes the slot
 // asks the same again.
@@ -160,10 +161,6 @@ func (m *move) end(ctx context.Context, to job.State) (store.Applied, error) {
 func (m *move) unheard(ctx context.Context) (store.Applied, error) {
 	if !m.attempt.Heard && m.attempt.LeaseUntil.IsZero() {
 		return m.unchanged(), nil
-	}
-	if m.attempt.State == job.Running {
-		m.change.Event, m.change.Heard = job.EventDoubt, false
-		return m.end(ctx, job.Unknown)
 	}
 	changed := m.attempt
 	changed.Heard, changed.LeaseUntil = false, time.Time{}

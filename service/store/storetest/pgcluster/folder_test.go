@@ -24,7 +24,7 @@ func TestAFolderThatTheServerCannotUseIsNotUsed(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			g := gomega.NewWithT(t)
-			outer, err := os.MkdirTemp("/tmp", "t") // short, and not inside a private folder
+			outer, err := os.MkdirTemp("/tmp", "t") //nolint:usetesting // a test's own folder has a long name and lies in a private one
 			g.Expect(err).NotTo(gomega.HaveOccurred())
 			t.Cleanup(func() { _ = os.RemoveAll(outer) })
 			g.Expect(os.Chmod(outer, c.mode)).To(gomega.Succeed())
@@ -35,7 +35,11 @@ func TestAFolderThatTheServerCannotUseIsNotUsed(t *testing.T) {
 			folder, err := newFolder(somebody)
 			g.Expect(err).NotTo(gomega.HaveOccurred())
 			t.Cleanup(func() { _ = os.RemoveAll(folder) })
-			g.Expect(filepath.Dir(folder) == temporary).To(gomega.Equal(c.used), folder)
+			if c.used {
+				g.Expect(filepath.Dir(folder)).To(gomega.Equal(temporary))
+			} else {
+				g.Expect(filepath.Dir(folder)).To(gomega.Equal("/tmp"))
+			}
 		})
 	}
 }

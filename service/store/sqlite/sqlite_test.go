@@ -1,0 +1,33 @@
+package sqlite_test
+
+import (
+	"database/sql"
+	"path/filepath"
+	"testing"
+
+	"github.com/fallproof/fallproof/service/store/sqlite"
+	"github.com/fallproof/fallproof/service/store/storetest"
+)
+
+func TestStore(t *testing.T) {
+	storetest.Run(t, func(tb testing.TB) storetest.Backend {
+		path := filepath.Join(tb.TempDir(), "store.db")
+		opened, err := sqlite.Open(tb.Context(), "sqlite:"+path)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		raw, err := sql.Open("sqlite", "file:"+path+"?_pragma=foreign_keys(1)&_pragma=busy_timeout(10000)")
+		if err != nil {
+			tb.Fatal(err)
+		}
+		tb.Cleanup(func() {
+			if err := raw.Close(); err != nil {
+				tb.Error(err)
+			}
+			if err := opened.Close(); err != nil {
+				tb.Error(err)
+			}
+		})
+		return storetest.Backend{Store: opened, Raw: raw}
+	})
+}

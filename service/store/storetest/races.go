@@ -1,0 +1,201 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/fallproof/fallproof/service/job"
+	"github.com/fallproof/fallproof/service/store"
+)
+
+var races = []behaviour{
+	{"of two attempts the first to return wins, the other is superseded and logged", reverseFinish},
+	{"a repeated completion after a lost COMMIT answer changes nothing", lostCommitOfCompletion},
+	{"many completions of racing attempts have one winner", oneWinner},
+	{"completion against sweep ends in one terminal event", completionAgainstSweep},
+	{"an attempt cannot be inserted under a job that is being completed", insertAgainstCompletion},
+	{"a revocation that was acknowledged stops the fallback, whichever came first", revokeAgainstInsert},
+}
+
+// race leaves a job with a released and a running attempt.
+func (w *world) race() (made store.Made, second *job.Attempt) {
+	w.t.Helper()
+	made = w.create()
+	w.doubt(made.Attempt.Ref)
+	released := w.apply(store.Change{Ref: made.Attempt.Ref, Event: job.EventRelease, Decision: sendAt(primary, "")})
+	return made, released.Next
+}
+
+func reverseFinish(w *world) {
+	made, second := w.race()
+	w.apply(answer(second.Ref, `"second"`))
+	loser := w.apply(answer(made.Attempt.Ref, `"first"`))
+	w.Expect(loser.Attempt.State).To(Equal(job.Superseded))
+	stored := w.job(made)
+	w.Expect(stored.Result).To(Equal(`"second"`))
+	w.Expect(stored.CompletedBy).To(Equal(2))
+	w.Expect(w.detail(made, job.HistoryRace)).To(And(
+		HaveKeyWithValue("winner", BeEquivalentTo(2)), HaveKeyWithValue("loser", BeEquivalentTo(1)),
+		HaveKey("late_by_ms"), HaveKeyWithValue("usage", HaveKeyWithValue("total_tokens", BeEquivalentTo(5)))))
+}
+
+func lostCommitOfCompletion(w *world) {
+	made := w.create()
+	w.apply(answer(made.Attempt.Ref, `"once"`))
+	before, history := w.job(made), w.history(made)
+	again := w.apply(answer(made.Attempt.Ref, `"once"`))
+	w.Expect(again.Moved).To(BeFalse())
+	w.Expect(again.Attempt.State).To(Equal(job.Succeeded))
+	w.Expect(w.job(made)).To(Equal(before))
+	w.Expect(w.history(made)).To(Equal(history))
+}
+
+func oneWinner(w *world) {
+	for range 20 {
+		made, second := w.race()
+		refs := []job.Ref{made.Attempt.Ref, second.Ref}
+		states := make([]job.State, 8)
+		together(len(states), func(i int) {
+			ref := refs[i%2]
+			applied, err := w.Store.Apply(w.ctx, answer(ref, fmt.Sprintf("%d", ref.Number)))
+			if err == nil {
+				states[i] = applied.Attempt.State
+			}
+		})
+		stored := w.job(made)
+		w.Expect(stored.Result).To(Equal(fmt.Sprintf("%d", stored.CompletedBy)), "the result is the winner's own")
+		for i, state := range states {
+			if refs[i%2].Number == stored.CompletedBy {
+				w.Expect(state).To(Equal(job.Succeeded))
+			} else {
+				w.Expect(state).To(Equal(job.Superseded))
+			}
+		}
+		w.Expect(w.history(made)).To(And(HaveKeyWithValue(job.HistoryJobSucceeded, 1), HaveKeyWithValue(job.HistoryRace, 1)))
+	}
+}
+
+func completionAgainstSweep(w *world) {
+	for range 50 {
+		made := w.attemptWithLease(-time.Second)
+		together(2, func(i int) {
+			change := answer(made.Attempt.Ref, `1`)
+			if i == 1 {
+				change = orphan(made.Attempt.Ref)
+			}
+			_, _ = w.Store.Apply(w.ctx, change)
+		})
+		w.Expect(w.job(made).State).To(Equal(job.JobSucceeded), "whichever came first, the answer counts")
+		w.Expect(w.history(made)).To(HaveKeyWithValue(job.HistoryJobSucceeded, 1))
+	}
+}
+
+func insertAgainstCompletion(w *world) {
+	for range 30 {
+		made := w.attemptIn(job.Released)
+		together(2, func(i int) {
+			if i == 0 {
+				_, _ = w.Store.Apply(w.ctx, answer(made.Attempt.Ref, `1`))
+				return
+			}
+			_, _ = w.Store.AddAttempt(w.ctx, manual(made, fresh("key"), ""))
+		})
+		events, err := w.Store.Events(w.ctx, made.Job.Owner, made.Job.ID)
+		w.Expect(err).NotTo(HaveOccurred())
+		done := false
+		for _, event := range events {
+			w.Expect(done && event.Type == job.HistoryAttemptCreated).To(BeFalse(), "an attempt started under a succeeded job")
+			done = done || event.Type == job.HistoryJobSucceeded
+		}
+		w.Expect(done).To(BeTrue())
+	}
+}
+
+// revokeAgainstInsert shows the interleaving that the lock on the proofs row exists for. Each round a
+// revocation and a fallback run at once; an attempt must never carry a proof whose revocation had been
+// acknowledged before the attempt's transaction looked.
+func revokeAgainstInsert(w *world) {
+	for range 20 {
+		id := w.certify(fallback)
+		made := w.create()
+		var acknowledged atomic.Bool
+		var startedAfter atomic.Bool
+		decision := sendAt(fallback, id)
+		decision.Candidates = append(decision.Candidates, w.key(fallback))
+		inner := decision.Decide
+		decision.Decide = func(view store.View) store.Step {
+			before := acknowledged.Load()
+			if len(view.Standings[fallback].Reasons(accepted)) > 0 {
+				return store.Step{}
+			}
+			startedAfter.Store(before)
+			return inner(view)
+		}
+		together(2, func(i int) {
+			if i == 0 {
+				_, err := w.Store.Revoke(w.ctx, id, "drill", "test")
+				w.Expect(err).NotTo(HaveOccurred())
+				acknowledged.Store(true)
+				return
+			}
+			_, err := w.Store.Apply(w.ctx, failure(made.Attempt.Ref, decision))
+			var refused *store.NotCertified
+			w.Expect(err == nil || errors.As(err, &refused)).To(BeTrue(), "%v", err)
+		})
+		w.Expect(startedAfter.Load()).To(BeFalse(), "a fallback saw a proof stand after its revocation was acknowledged")
+	}
+	w.revokeWaits()
+}
+
+// revokeWaits holds a fallback's transaction open between its look at the proof and its end: the
+// revocation is acknowledged only afterwards, so it cannot have been ignored.
+func (w *world) revokeWaits() {
+	w.t.Helper()
+	id := w.certify(fallback)
+	made := w.create()
+	looked, goOn := make(chan struct{}), make(chan struct{})
+	decision := sendAt(fallback, id)
+	decision.Candidates = append(decision.Candidates, w.key(fallback))
+	inner := decision.Decide
+	decision.Decide = func(view store.View) store.Step {
+		close(looked)
+		<-goOn
+		return inner(view)
+	}
+	applied := make(chan error, 1)
+	go func() {
+		_, err := w.Store.Apply(w.ctx, failure(made.Attempt.Ref, decision))
+		applied <- err
+	}()
+	<-looked
+	revoked := make(chan error, 1)
+	go func() {
+		_, err := w.Store.Revoke(w.ctx, id, "drill", "test")
+		revoked <- err
+	}()
+	w.revocationIsWaiting()
+	w.Expect(revoked).NotTo(Receive(), "the revocation was acknowledged while a fallback stood on the proof")
+	close(goOn)
+	w.Expect(<-applied).To(Succeed())
+	w.Expect(<-revoked).To(Succeed())
+	w.Expect(w.reasons(fallback)).To(HaveLen(1))
+	w.Expect(w.attempts(made)).To(HaveLen(2))
+}
+
+// revocationIsWaiting returns once the database shows the revocation waiting for a lock. SQLite has one
+// writer, which the open transaction is: there is nothing to observe but that.
+func (w *world) revocationIsWaiting() {
+	if !w.Postgres {
+		return
+	}
+	w.Eventually(func(g Gomega) {
+		var n int
+		g.Expect(w.Raw.QueryRowContext(w.ctx, `SELECT count(*) FROM pg_stat_activity
+			WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%proofs SET revoked_at%'`).Scan(&n)).To(Succeed())
+		g.Expect(n).To(Equal(1))
+	}).WithTimeout(20 * time.Second).Should(Succeed())
+}

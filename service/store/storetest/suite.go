@@ -1,0 +1,29 @@
+package storetest
+
+import (
+	"context"
+	"testing"
+
+	"github.com/onsi/gomega"
+)
+
+// behaviour is one promise of the store.
+type behaviour struct {
+	name string
+	test func(*world)
+}
+
+// Run hands every behaviour a fresh database of the engine.
+func Run(t *testing.T, open func(testing.TB) Backend) {
+	t.Helper()
+	for _, group := range [][]behaviour{
+		identity, machine, doubt, races, guards, proofs, runs, waitingAttempts, keys,
+	} {
+		for _, promise := range group {
+			t.Run(promise.name, func(t *testing.T) {
+				backend := open(t)
+				promise.test(&world{Gomega: gomega.NewWithT(t), Backend: backend, t: t, ctx: context.WithoutCancel(t.Context())})
+			})
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package dispatch
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/fallproof/fallproof/service/store"
+)
+
+// ErrShuttingDown: this replica takes nothing in any more. Nothing was stored.
+var ErrShuttingDown = errors.New("the service is shutting down")
+
+// UnknownContract: no contract of that name is served. Nothing was stored.
+type UnknownContract struct{ Name string }
+
+func (e *UnknownContract) Error() string { return fmt.Sprintf("no contract is named %q", e.Name) }
+
+// UnknownTarget: the target is not configured, or none was sent and the contract has no route. Nothing
+// was stored.
+type UnknownTarget struct {
+	Target string // as sent; "" = none
+	Detail string
+}
+
+func (e *UnknownTarget) Error() string { return e.Detail }
+
+// InvalidInput: what was sent does not fit the contract. Nothing was stored.
+type InvalidInput struct {
+	Pointers []string // where; may be empty
+	Detail   string
+}
+
+func (e *InvalidInput) Error() string {
+	if len(e.Pointers) == 0 {
+		return e.Detail
+	}
+	return strings.Join(e.Pointers, ", ") + ": " + e.Detail
+}
+
+// answered says whether err is the store's word and repeating the call would hear it again. Any other
+// error may hide a transaction that did commit.
+func answered(err error) bool {
+	var (
+		conflict *store.KeyConflict
+		blocked  *store.Blocked
+		unproven *store.NotCertified
+	)
+	return final(err) || errors.Is(err, store.ErrJobFinal) || errors.Is(err, store.ErrAttemptsExhausted) ||
+		errors.As(err, &conflict) || errors.As(err, &blocked) || errors.As(err, &unproven)
+}
+
+// final says whether err answers a change of an existing attempt. The others of answered can then only
+// concern its next step, which is decided anew when the change is repeated.
+func final(err error) bool {
+	var illegal *store.IllegalTransition
+	return err == nil || errors.As(err, &illegal) || errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrClosed)
+}

@@ -1,0 +1,31 @@
+package dispatch
+
+import (
+	"log/slog"
+
+	"github.com/riverqueue/river"
+
+	"github.com/fallproof/fallproof/service/store"
+)
+
+// spareWorkers wait beside those that a provider's slots let through, so that the next in line is known
+// the moment a slot is free.
+const spareWorkers = 8
+
+// queueConfig has one queue for each provider, so that a slow one keeps nobody else waiting, and one for
+// the sweep. How often they are polled is the store's to say.
+func (d *Dispatcher) queueConfig() *river.Config {
+	workers := river.NewWorkers()
+	river.AddWorker(workers, &turnWorker{d: d})
+	river.AddWorker(workers, &sweepWorker{d: d})
+	queues := map[string]river.QueueConfig{sweepQueue: {MaxWorkers: 1}}
+	for name, provider := range d.config.Providers {
+		queues[store.QueueName(name)] = river.QueueConfig{MaxWorkers: max(provider.Concurrency, 1) + spareWorkers}
+	}
+	return &river.Config{
+		ID: d.bootID, Logger: slog.New(onlyWarnings{d.log.Handler()}), Queues: queues, Workers: workers, MaxAttempts: 1,
+		PeriodicJobs: []*river.PeriodicJob{river.NewPeriodicJob(river.PeriodicInterval(d.options.Sweep),
+			func() (river.JobArgs, *river.InsertOpts) { return sweepArgs{}, &river.InsertOpts{Queue: sweepQueue} },
+			&river.PeriodicJobOpts{RunOnStart: true})},
+	}
+}

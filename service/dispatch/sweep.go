@@ -1,0 +1,78 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+
+	"github.com/riverqueue/river"
+
+	"github.com/fallproof/fallproof/service/job"
+	"github.com/fallproof/fallproof/service/store"
+)
+
+const (
+	sweepQueue = "sweep"
+	sweepPage  = 100
+)
+
+// sweepArgs is the periodic doorbell of the sweep; the leader among the replicas rings it.
+type sweepArgs struct{}
+
+// Kind names the doorbell to River.
+func (sweepArgs) Kind() string { return "attempt_sweep" }
+
+type sweepWorker struct {
+	river.WorkerDefaults[sweepArgs]
+	d *Dispatcher
+}
+
+// Work never fails: what could not be swept is overdue at the next ring as well.
+func (w *sweepWorker) Work(ctx context.Context, _ *river.Job[sweepArgs]) error {
+	if err := w.d.sweep(ctx); err != nil && ctx.Err() == nil {
+		w.d.log.Warn("the sweep did not finish", "error", err)
+	}
+	return nil
+}
+
+// sweep ends what is overdue: orphans fall into doubt, and whatever waited too long is given up. Each is
+// decided inside its own write, which asks once more whether the attempt is overdue.
+func (d *Dispatcher) sweep(ctx context.Context) error {
+	for {
+		overdue, err := d.store.Overdue(ctx, sweepPage)
+		if err != nil {
+			return err
+		}
+		swept := 0
+		var failures []error
+		for _, attempt := range overdue {
+			if d.flights.accountedFor(attempt.Ref) {
+				continue // it is heard here, whatever became of its lease
+			}
+			if err := d.sweepOne(ctx, attempt); err != nil {
+				failures = append(failures, err)
+				continue
+			}
+			swept++
+		}
+		if len(failures) > 0 || len(overdue) < sweepPage || swept == 0 {
+			return errors.Join(failures...)
+		}
+	}
+}
+
+func (d *Dispatcher) sweepOne(ctx context.Context, attempt job.Attempt) error {
+	change := store.Change{Ref: attempt.Ref, By: d.bootID, OnlyIfOverdue: true}
+	if attempt.State == job.Starting {
+		change.Event, change.Reason, change.Retryable = job.EventNotSent, reasonQueueTimeout, true
+		change.Detail = "no slot became free in time"
+	} else {
+		change.Event, change.Reason = job.EventDoubt, reasonWorkerLost
+		change.Detail = "the replica that ran it is gone"
+	}
+	_, err := d.applyTo(ctx, change)
+	var illegal *store.IllegalTransition
+	if errors.As(err, &illegal) { // it ended between the reading and the write
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,126 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"github.com/fallproof/fallproof/service/job"
+	"github.com/fallproof/fallproof/service/store"
+)
+
+// doorbellPause is after how long a doorbell that rang during a shutdown rings again, elsewhere.
+const doorbellPause = time.Second
+
+// turnWorker answers the doorbells of one provider's waiting attempts.
+type turnWorker struct {
+	river.WorkerDefaults[store.TurnArgs]
+	d *Dispatcher
+}
+
+// Timeout lets an attempt wait for its slot as long as it may.
+func (w *turnWorker) Timeout(*river.Job[store.TurnArgs]) time.Duration { return -1 }
+
+// Work waits for a slot, takes the attempt's turn and hands it over to a flight of its own. Nothing
+// follows from how it ends: an attempt whose turn was not taken is swept when its time is over.
+func (w *turnWorker) Work(ctx context.Context, rung *river.Job[store.TurnArgs]) error {
+	err := w.d.answerDoorbell(ctx, rung.Args)
+	var snooze *river.JobSnoozeError
+	if err == nil || errors.As(err, &snooze) {
+		return err
+	}
+	w.d.log.Warn("a doorbell could not be answered; it will ring again", "job", rung.Args.Ref.JobID, "error", err)
+	return river.JobSnooze(doorbellPause)
+}
+
+func (d *Dispatcher) answerDoorbell(ctx context.Context, args store.TurnArgs) error {
+	leave, ok := d.flights.takeIn(args.Ref.JobID)
+	if !ok {
+		return river.JobSnooze(doorbellPause)
+	}
+	defer leave()
+	attempt, err := d.waiting(ctx, args)
+	if err != nil || attempt == nil {
+		return err
+	}
+	slots, ok := d.slots[attempt.Target.Provider]
+	if !ok {
+		return nil
+	}
+	// Measured from here, which is no sooner than its turn could have come, so that no clock is compared.
+	patience, cancel := context.WithTimeout(ctx, attempt.StartBy.Sub(attempt.NotBefore))
+	defer cancel()
+	defer context.AfterFunc(d.intake, cancel)()
+	taken, err := slots.take(patience)
+	switch {
+	case err == nil:
+		return d.takeTurn(ctx, *attempt, taken)
+	case d.flights.isClosed() || ctx.Err() != nil:
+		return river.JobSnooze(doorbellPause)
+	default:
+		return d.giveUpWaiting(ctx, attempt.Ref)
+	}
+}
+
+// waiting is the attempt that a doorbell is about, nil where it does not wait any more.
+func (d *Dispatcher) waiting(ctx context.Context, args store.TurnArgs) (*job.Attempt, error) {
+	attempt, err := d.store.Attempt(ctx, args.Ref)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if attempt.State != job.Starting || attempt.ID != args.AttemptID {
+		return nil, nil
+	}
+	return &attempt, nil
+}
+
+// takeTurn moves the attempt before a byte is written, and runs it.
+func (d *Dispatcher) takeTurn(ctx context.Context, attempt job.Attempt, taken *slot) error {
+	j, err := d.store.Job(ctx, attempt.Owner, attempt.JobID)
+	if err != nil {
+		taken.giveBack()
+		return err
+	}
+	s := &step{d: d, id: attempt.ID, slot: taken}
+	began := time.Now()
+	change := store.Change{
+		Ref: attempt.Ref, Event: job.EventTurn, By: d.bootID, BootID: d.bootID, Lease: d.options.Lease,
+	}
+	var applied store.Applied
+	tried, err := d.insist(ctx, patience{enough: d.intake.Done()}, final, func(ctx context.Context) (err error) {
+		applied, err = d.store.Apply(ctx, change)
+		return err
+	})
+	var illegal *store.IllegalTransition
+	if errors.As(err, &illegal) { // cancelled, swept, or taken: by this very call where its answer was lost
+		err = nil
+		if tried > 1 {
+			applied.Attempt = illegal.Attempt
+		}
+	}
+	if err != nil {
+		taken.giveBack()
+		return err
+	}
+	s.began = began
+	s.launch(j, &applied.Attempt)
+	d.bells.ring(attempt.JobID)
+	return nil
+}
+
+func (d *Dispatcher) giveUpWaiting(ctx context.Context, ref job.Ref) error {
+	_, err := d.applyTo(ctx, store.Change{
+		Ref: ref, Event: job.EventNotSent, Reason: reasonQueueTimeout, Detail: "no slot became free in time",
+		By: d.bootID, Retryable: true,
+	})
+	var illegal *store.IllegalTransition
+	if errors.As(err, &illegal) {
+		return nil
+	}
+	return err
+}

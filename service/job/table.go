@@ -12,7 +12,7 @@ const (
 	EventFailure         Event = "definite failure"
 	EventDoubt           Event = "soft deadline, connection lost, orphaned or shutdown"
 	EventResolveFailed   Event = "resolved as failed"
-	EventResolveSucceded Event = "resolved as succeeded"
+	EventResolveSucceeded Event = "resolved as succeeded"
 	EventRelease         Event = "released"
 	EventResend          Event = "re-sent with its own key"
 	EventCancel          Event = "cancelled"
@@ -57,8 +57,8 @@ var Table = []Transition{
 	{Unknown, EventAnswer, SlotTaken, Superseded},
 	{Unknown, EventFailure, Always, Failed},
 	{Unknown, EventResolveFailed, Always, Failed},
-	{Unknown, EventResolveSucceded, SlotFree, Succeeded},
-	{Unknown, EventResolveSucceded, SlotTaken, Superseded},
+	{Unknown, EventResolveSucceeded, SlotFree, Succeeded},
+	{Unknown, EventResolveSucceeded, SlotTaken, Superseded},
 	{Unknown, EventRelease, Always, Released},
 	{Unknown, EventResend, Always, Running},
 	{Unknown, EventCancel, Always, Cancelled},

@@ -83,7 +83,7 @@ func (m *move) slotTaken() bool {
 // hadWonAlready: a repeated delivery, or a COMMIT whose answer was lost.
 func (m *move) hadWonAlready() bool {
 	won := m.attempt.State == job.Succeeded && m.job.CompletedBy == m.attempt.Number
-	return won && (m.change.Event == job.EventAnswer || m.change.Event == job.EventResolveSucceded)
+	return won && (m.change.Event == job.EventAnswer || m.change.Event == job.EventResolveSucceeded)
 }
 
 func (m *move) heardSomething() bool {

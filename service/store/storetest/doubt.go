@@ -73,7 +73,7 @@ func unheardAfterWinner(w *world) {
 
 func resolvedAsSucceeded(w *world) {
 	made := w.attemptIn(job.Unknown)
-	change := store.Change{Ref: made.Attempt.Ref, Event: job.EventResolveSucceded, By: "operator", Note: "seen in the provider's log",
+	change := store.Change{Ref: made.Attempt.Ref, Event: job.EventResolveSucceeded, By: "operator", Note: "seen in the provider's log",
 		Answer: &store.Answer{Result: `"by hand"`}}
 	w.apply(change)
 	w.Expect(w.job(made).Result).To(Equal(`"by hand"`))

@@ -116,7 +116,7 @@ func (w *world) supersede(made store.Made) {
 
 var everyEvent = []job.Event{
 	job.EventTurn, job.EventNotSent, job.EventAnswer, job.EventFailure, job.EventDoubt, job.EventResolveFailed,
-	job.EventResolveSucceded, job.EventRelease, job.EventResend, job.EventCancel, job.EventUnheard,
+	job.EventResolveSucceeded, job.EventRelease, job.EventResend, job.EventCancel, job.EventUnheard,
 }
 
 func illegalMoves(w *world) {
@@ -158,7 +158,7 @@ func (w *world) tryMove(state job.State, event job.Event) {
 	}
 	w.Expect(err).NotTo(HaveOccurred())
 	answered := event == job.EventAnswer || event == job.EventFailure
-	repeated := state == job.Succeeded && event == job.EventResolveSucceded
+	repeated := state == job.Succeeded && event == job.EventResolveSucceeded
 	listening := event == job.EventUnheard && (state == job.Unknown || state == job.Released)
 	w.Expect(answered || repeated || listening).To(BeTrue(), "%s + %s must be refused", state, event)
 }

@@ -1,0 +1,128 @@
+package certify
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fallproof/fallproof/contracts"
+	"github.com/fallproof/fallproof/providers"
+	"github.com/fallproof/fallproof/providers/openai"
+	"github.com/fallproof/fallproof/service/config"
+)
+
+// Selection limits what is certified; empty fields do not.
+type Selection struct {
+	Provider string
+	Target   string // names a pair even where no route does
+	Contract string
+}
+
+func (s Selection) String() string {
+	var parts []string
+	for _, part := range [][2]string{{"provider", s.Provider}, {"target", s.Target}, {"contract", s.Contract}} {
+		if part[1] != "" {
+			parts = append(parts, part[0]+" "+part[1])
+		}
+	}
+	return cmp.Or(strings.Join(parts, ", "), "no selection")
+}
+
+// Pairs are the pairs that the routes name, as far as they are selected; with a target selected, every
+// contract (or the selected one) at that target. They are sorted by target and contract, and call the
+// providers as the service does. release closes the connections afterwards.
+func Pairs(cfg *config.Config, selection Selection) (pairs []Pair, release func(), err error) {
+	named, err := selection.named(cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	clients := map[string]*openai.Client{}
+	release = func() {
+		for _, client := range clients {
+			client.Close()
+		}
+	}
+	for _, n := range named {
+		profile, ok := cfg.Profile(n.target)
+		if !ok {
+			return nil, nil, fmt.Errorf("target %s is not declared under providers", n.target)
+		}
+		provider, _ := cfg.Provider(n.target.Provider)
+		if clients[provider.Name] == nil {
+			key, err := cfg.APIKey(provider.Name)
+			if err != nil {
+				return nil, nil, err
+			}
+			clients[provider.Name] = openai.New(openai.Config{BaseURL: provider.BaseURL, APIKey: key})
+		}
+		pairs = append(pairs, Pair{
+			Contract: n.contract, Target: n.target, Profile: profile, Timeout: provider.Timeout,
+			ServerErrors: provider.ServerErrors, Concurrency: provider.Concurrency, Client: clients[provider.Name],
+		})
+	}
+	return pairs, release, nil
+}
+
+// namedPair is a pair before its client was made.
+type namedPair struct {
+	contract *contracts.Contract
+	target   providers.Target
+}
+
+func (s Selection) named(cfg *config.Config) ([]namedPair, error) {
+	candidates, err := s.candidates(cfg)
+	if err != nil {
+		return nil, err
+	}
+	var named []namedPair
+	for _, n := range candidates {
+		if s.Provider != "" && n.target.Provider != s.Provider {
+			continue
+		}
+		if s.Contract != "" && n.contract.Name != s.Contract {
+			continue
+		}
+		if !slices.Contains(named, n) {
+			named = append(named, n)
+		}
+	}
+	if len(named) == 0 {
+		return nil, fmt.Errorf("nothing to certify (%s): no route names such a pair; name one with --target PROVIDER/MODEL, or add a route", s)
+	}
+	slices.SortFunc(named, func(a, b namedPair) int {
+		return cmp.Or(cmp.Compare(a.target.String(), b.target.String()), cmp.Compare(a.contract.Name, b.contract.Name))
+	})
+	return named, nil
+}
+
+// candidates are all pairs that may be meant. What does not exist at all is an error of its own.
+func (s Selection) candidates(cfg *config.Config) ([]namedPair, error) {
+	if _, ok := cfg.Catalog.Get(s.Contract); s.Contract != "" && !ok {
+		return nil, fmt.Errorf("contract %q is not known; there are %s", s.Contract, strings.Join(cfg.Catalog.Names(), ", "))
+	}
+	if _, ok := cfg.Provider(s.Provider); s.Provider != "" && !ok {
+		return nil, fmt.Errorf("provider %q is not declared", s.Provider)
+	}
+	var candidates []namedPair
+	if s.Target != "" {
+		target, err := providers.ParseTarget(s.Target)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range cfg.Catalog.All() {
+			candidates = append(candidates, namedPair{c, target})
+		}
+		return candidates, nil
+	}
+	for _, c := range cfg.Catalog.All() {
+		route, ok := cfg.Routes[c.Name]
+		if !ok {
+			continue
+		}
+		for _, target := range append([]providers.Target{route.Primary}, route.Fallbacks...) {
+			candidates = append(candidates, namedPair{c, target})
+		}
+	}
+	return candidates, nil
+}

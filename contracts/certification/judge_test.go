@@ -1,0 +1,239 @@
+package certification_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/fallproof/fallproof/contracts/certification"
+)
+
+const (
+	passed    = certification.StatusPassed
+	failed    = certification.StatusFailed
+	notJudged = certification.StatusNotJudged
+)
+
+func answered(count int) []certification.Observation {
+	var all []certification.Observation
+	for i := range count {
+		all = append(all, certification.Observation{Case: fmt.Sprintf("case %d", i%8), Index: i / 8, Kind: certification.Answered})
+	}
+	return all
+}
+
+// evidence is a run in which nothing is wrong, until the test makes it so.
+func evidence(samples int) certification.Evidence {
+	return certification.Evidence{
+		Planned:    samples,
+		Thresholds: certification.Thresholds{Prompt: 1, Structure: 0.9, Business: 0.9, RoundTrip: 0.9},
+		Checks:     []certification.Check{{Name: "canary", Status: certification.CheckPassed, Must: true}},
+		Samples:    answered(samples),
+	}
+}
+
+func status(j certification.Judgement) [4]string {
+	return [4]string{j.Dimensions[0].Status, j.Dimensions[1].Status, j.Dimensions[2].Status, j.Dimensions[3].Status}
+}
+
+var wrong = []certification.Finding{{Reason: "wrong", Detail: "here"}}
+
+func trouble(o *certification.Observation) { o.Kind, o.Reason = certification.Trouble, "timeout" }
+
+func TestJudge(t *testing.T) {
+	for _, row := range []struct {
+		name    string
+		samples int
+		change  func(*certification.Evidence)
+		verdict certification.Verdict
+		status  [4]string // prompt, structure, business, round trip
+	}{
+		{
+			name: "40 perfect answers certify at 0.90", samples: 40,
+			verdict: certification.Certified, status: [4]string{passed, passed, passed, passed},
+		},
+		{
+			name: "one wrong in 40 does not", samples: 40,
+			change:  func(e *certification.Evidence) { e.Samples[7].Business = wrong },
+			verdict: certification.Rejected, status: [4]string{passed, passed, failed, passed},
+		},
+		{
+			name: "one wrong in 60 does", samples: 60,
+			change:  func(e *certification.Evidence) { e.Samples[7].Business = wrong },
+			verdict: certification.Certified, status: [4]string{passed, passed, passed, passed},
+		},
+		{
+			name: "8 perfect answers prove too little, and are no failure", samples: 8,
+			verdict: certification.Inconclusive, status: [4]string{passed, notJudged, notJudged, notJudged},
+		},
+		{
+			name: "structure counts answers only, business structurally valid ones only", samples: 40,
+			change: func(e *certification.Evidence) {
+				for i := range 20 {
+					e.Samples[i].Structure = wrong
+				}
+			},
+			verdict: certification.Rejected, status: [4]string{passed, failed, notJudged, passed},
+		},
+		{
+			name: "no usable answer fails the round trip alone", samples: 40,
+			change: func(e *certification.Evidence) {
+				for i := range e.Samples {
+					e.Samples[i] = certification.Observation{Kind: certification.Unusable, Reason: "refused"}
+				}
+			},
+			verdict: certification.Rejected, status: [4]string{passed, notJudged, notJudged, failed},
+		},
+		{
+			name: "trouble within the budget takes samples away and nothing else", samples: 40,
+			change: func(e *certification.Evidence) {
+				for i := range 4 {
+					trouble(&e.Samples[i])
+				}
+			},
+			verdict: certification.Certified, status: [4]string{passed, passed, passed, passed},
+		},
+		{
+			name: "trouble beyond the budget is never a pass", samples: 100,
+			change: func(e *certification.Evidence) {
+				for i := range 11 {
+					trouble(&e.Samples[i])
+				}
+			},
+			verdict: certification.Inconclusive, status: [4]string{passed, notJudged, notJudged, notJudged},
+		},
+		{
+			name: "trouble beyond the budget is never a rejection, whatever the rest shows", samples: 40,
+			change: func(e *certification.Evidence) {
+				for i := range e.Samples {
+					e.Samples[i].Structure = wrong
+				}
+				for i := range 5 {
+					e.Samples[i].Structure = nil
+					trouble(&e.Samples[i])
+				}
+			},
+			verdict: certification.Inconclusive, status: [4]string{passed, notJudged, notJudged, notJudged},
+		},
+		{
+			name: "what trouble alone made too few is not held against the target", samples: 48,
+			change: func(e *certification.Evidence) {
+				e.Samples[9].Business = wrong // 47 of 48 prove 0.90, 43 of 44 do not
+				for i := range 4 {
+					trouble(&e.Samples[i])
+				}
+			},
+			verdict: certification.Inconclusive, status: [4]string{passed, passed, notJudged, passed},
+		},
+		{
+			name: "a run that is not complete certifies nothing", samples: 40,
+			change:  func(e *certification.Evidence) { e.Samples = e.Samples[:39] },
+			verdict: certification.Inconclusive, status: [4]string{passed, notJudged, notJudged, notJudged},
+		},
+		{
+			name: "a single failed check fails a census at 1.0", samples: 40,
+			change: func(e *certification.Evidence) {
+				e.Checks = append(e.Checks, certification.Check{Status: certification.CheckFailed, Reason: "unused_variable"})
+			},
+			verdict: certification.Rejected, status: [4]string{failed, passed, passed, passed},
+		},
+		{
+			name: "a check that must hold fails the census below 1.0 too", samples: 40,
+			change: func(e *certification.Evidence) {
+				e.Thresholds.Prompt = 0.5
+				e.Checks = append(slices.Repeat(e.Checks, 9), certification.Check{Status: certification.CheckFailed, Must: true, Reason: "system_prompt_ignored"})
+			},
+			verdict: certification.Rejected, status: [4]string{failed, passed, passed, passed},
+		},
+		{
+			name: "what cannot be verified counts on neither side", samples: 40,
+			change: func(e *certification.Evidence) {
+				e.Checks = append(e.Checks, certification.Check{Status: certification.CheckNotVerified, Reason: "not_verified"})
+			},
+			verdict: certification.Certified, status: [4]string{passed, passed, passed, passed},
+		},
+		{
+			name: "a canary that was not seen leaves the census open", samples: 40,
+			change: func(e *certification.Evidence) {
+				e.Checks[0] = certification.Check{Status: certification.CheckMissing, Reason: "canary_unanswered"}
+			},
+			verdict: certification.Inconclusive, status: [4]string{notJudged, passed, passed, passed},
+		},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			e := evidence(row.samples)
+			if row.change != nil {
+				row.change(&e)
+			}
+			judgement := certification.Judge(e)
+			g.Expect(status(judgement)).To(Equal(row.status), "%+v", judgement.Dimensions)
+			g.Expect(judgement.Verdict).To(Equal(row.verdict))
+		})
+	}
+}
+
+func TestJudgeKeepsFiguresAndFindings(t *testing.T) {
+	g := NewWithT(t)
+	e := evidence(40)
+	e.Samples[3].Structure = []certification.Finding{{Reason: "fenced", Detail: "first"}, {Reason: "fenced", Detail: "again"}}
+	e.Samples[9].Structure = []certification.Finding{{Reason: "unknown_key", Detail: "x"}}
+	e.Samples[11].Structure = []certification.Finding{{Reason: "fenced", Detail: "third"}}
+	d := certification.Judge(e).Dimension(certification.DimensionStructure)
+	g.Expect(d.Successes).To(Equal(37))
+	g.Expect(d.Samples).To(Equal(40))
+	g.Expect(d.LowerBound).To(BeNumerically("~", 0.81741, 0.00001))
+	g.Expect(d.Findings).To(Equal([]certification.Finding{
+		{Reason: "fenced", Count: 2, Case: "case 3", Detail: "first"},
+		{Reason: "unknown_key", Count: 1, Case: "case 1", Sample: 1, Detail: "x"},
+	}), "one a sample, most frequent first, with the first instance")
+	business := certification.Judge(e).Dimension(certification.DimensionBusiness)
+	g.Expect(business.Samples).To(Equal(37), "business is judged over structurally valid samples")
+}
+
+// A provider is drawn, not scripted: one whose true rate lies at the threshold may slip through in one
+// run out of twenty, a good one gets its record, a flaky one never does.
+func TestJudgeAgainstDrawnProviders(t *testing.T) {
+	const runs = 2000
+	for _, row := range []struct {
+		rate     float64
+		from, to float64 // share of runs that certify
+	}{
+		{rate: 1, from: 1, to: 1},
+		{rate: 0.9, from: 0, to: 0.05},
+		{rate: 0.8, from: 0, to: 0.005},
+	} {
+		t.Run(fmt.Sprintf("true rate %.2f", row.rate), func(t *testing.T) {
+			draw := rand.New(rand.NewPCG(7, 11))
+			certified := 0
+			for range runs {
+				e := evidence(40)
+				for i := range e.Samples {
+					if draw.Float64() >= row.rate {
+						e.Samples[i].Business = wrong
+					}
+				}
+				if certification.Judge(e).Verdict == certification.Certified {
+					certified++
+				}
+			}
+			NewWithT(t).Expect(float64(certified) / runs).To(And(BeNumerically(">=", row.from), BeNumerically("<=", row.to)))
+		})
+	}
+}
+
+func TestTroubleBudget(t *testing.T) {
+	for _, row := range []struct {
+		trouble, planned int
+		spent            bool
+	}{
+		{0, 40, false}, {4, 40, false}, {5, 40, true}, {1, 4, false}, {2, 4, true}, {1, 1, false}, {10, 100, false}, {11, 100, true},
+	} {
+		if got := certification.TroubleBudgetSpent(row.trouble, row.planned); got != row.spent {
+			t.Errorf("%d of %d: spent = %t", row.trouble, row.planned, got)
+		}
+	}
+}

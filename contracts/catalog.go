@@ -1,10 +1,12 @@
 package contracts
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // Catalog is a set of contracts by name.
@@ -13,7 +15,7 @@ type Catalog struct {
 }
 
 // LoadCatalog reads each folder directly below fsys as a contract of the folder's name. Files beside
-// the folders are not contracts and are left alone.
+// the folders, and hidden folders such as .git, are not contracts and are left alone.
 func LoadCatalog(fsys fs.FS) (*Catalog, error) {
 	entries, err := fs.ReadDir(fsys, ".")
 	if err != nil {
@@ -21,7 +23,7 @@ func LoadCatalog(fsys fs.FS) (*Catalog, error) {
 	}
 	catalog := &Catalog{contracts: map[string]*Contract{}}
 	for _, entry := range entries {
-		if !entry.IsDir() {
+		if !entry.IsDir() || strings.HasPrefix(entry.Name(), ".") {
 			continue
 		}
 		c, err := Load(fsys, entry.Name())
@@ -30,13 +32,14 @@ func LoadCatalog(fsys fs.FS) (*Catalog, error) {
 		}
 		if c.Name != entry.Name() {
 			return nil, &FileError{
-				File: entry.Name() + "/" + contractFile, Message: fmt.Sprintf("name is %q: a contract is named as its folder", c.Name),
+				File: entry.Name() + "/" + contractFile, Line: c.Line("$.name"),
+				Message: fmt.Sprintf("name is %q: a contract is named as its folder", c.Name),
 			}
 		}
 		catalog.contracts[c.Name] = c
 	}
 	if len(catalog.contracts) == 0 {
-		return nil, fmt.Errorf("contracts: no contract folder found")
+		return nil, errors.New("contracts: no contract folder found")
 	}
 	return catalog, nil
 }

@@ -3,6 +3,7 @@ package contracts
 import (
 	"fmt"
 	"io/fs"
+	"math"
 	"path"
 	"regexp"
 	"time"
@@ -20,41 +21,6 @@ func Load(fsys fs.FS, dir string) (*Contract, error) {
 }
 
 const contractFile = "contract.yaml"
-
-// document is contract.yaml as written.
-type document struct {
-	Name         string               `yaml:"name"`
-	Effects      string               `yaml:"effects"`
-	ReleaseAfter string               `yaml:"release_after"`
-	Messages     []message            `yaml:"messages"`
-	Variants     map[string]variant   `yaml:"variants"`
-	Schema       string               `yaml:"schema"`
-	Sampling     documentSampling     `yaml:"sampling"`
-	Checks       []documentCheck      `yaml:"checks"`
-	Thresholds   map[string]threshold `yaml:"thresholds"`
-	ValidFor     string               `yaml:"valid_for"`
-	Cases        string               `yaml:"cases"`
-}
-
-type (
-	message struct {
-		Role    string `yaml:"role"`
-		Content string `yaml:"content"`
-	}
-	variant struct {
-		Messages []message `yaml:"messages"`
-	}
-	documentSampling struct {
-		Temperature     float64 `yaml:"temperature"`
-		Samples         *int    `yaml:"samples"`
-		MaxOutputTokens int     `yaml:"max_output_tokens"`
-	}
-	documentCheck struct {
-		Name string `yaml:"name"`
-		Expr string `yaml:"expr"`
-	}
-	threshold = float64
-)
 
 const defaultSamples = 5
 
@@ -151,20 +117,24 @@ func (s *yamlSource) messages(at string, written []message) ([]providers.Message
 }
 
 func readSampling(c *Contract, doc *document, source *yamlSource) error {
-	c.Sampling = Sampling{
-		Temperature: doc.Sampling.Temperature, Samples: defaultSamples, MaxOutputTokens: doc.Sampling.MaxOutputTokens,
-	}
-	if doc.Sampling.Samples != nil {
-		c.Sampling.Samples = *doc.Sampling.Samples
-	}
-	switch {
-	case !(c.Sampling.Temperature >= 0 && c.Sampling.Temperature <= 2):
+	c.Sampling = Sampling{Temperature: doc.Sampling.Temperature, Samples: defaultSamples}
+	if !(c.Sampling.Temperature >= 0 && c.Sampling.Temperature <= 2) {
 		return source.fault("$.sampling.temperature", "temperature %v: want 0 to 2", c.Sampling.Temperature)
-	case c.Sampling.Samples < 1 || c.Sampling.Samples > 10000:
-		return source.fault("$.sampling.samples", "samples %d: want 1 to 10000 per case", c.Sampling.Samples)
-	case c.Sampling.MaxOutputTokens < 0:
-		return source.fault("$.sampling.max_output_tokens", "max_output_tokens %d: want 1 or more, or leave it out", c.Sampling.MaxOutputTokens)
 	}
+	if err := source.whole("samples", doc.Sampling.Samples, 10_000, &c.Sampling.Samples); err != nil {
+		return err
+	}
+	return source.whole("max_output_tokens", doc.Sampling.MaxOutputTokens, 10_000_000, &c.Sampling.MaxOutputTokens)
+}
+
+func (s *yamlSource) whole(name string, written *float64, most float64, into *int) error {
+	if written == nil {
+		return nil
+	}
+	if !(*written >= 1 && *written <= most) || *written != math.Trunc(*written) {
+		return s.fault("$.sampling."+name, "%s %v: want a whole number from 1 to %.0f, or leave it out", name, *written, most)
+	}
+	*into = int(*written)
 	return nil
 }
 

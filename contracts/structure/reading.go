@@ -15,8 +15,11 @@ func unreadable(content string, err error) Finding {
 	if !errors.As(err, &fault) { // unreachable: decoding has no other error
 		return Finding{NotJSON, "", err.Error()}
 	}
-	if fault.Kind == value.KindDuplicateKey {
+	switch fault.Kind {
+	case value.KindDuplicateKey:
 		return Finding{DuplicateKey, fault.Pointer, fault.Error()}
+	case value.KindByteOrderMark: // invisible, so not called text before the value
+		return Finding{NotJSON, "", fault.Error()}
 	}
 	if inner, ok := insideFence(content); ok && isValue(inner) {
 		return Finding{Fenced, "", "the JSON value stands in a code fence"}

@@ -2,7 +2,6 @@ package sqlcore
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -26,7 +25,7 @@ func scanRecord(rows Rows) (store.StoredRecord, error) {
 		return record, err
 	}
 	record.RevokedAt = revoked.Time
-	return record, json.Unmarshal([]byte(document), &record.Record)
+	return record, decoded(document, &record.Record)
 }
 
 // Record: see store.Certifications.

@@ -26,11 +26,11 @@ func scanJob(rows Rows) (job.Job, error) {
 		return j, err
 	}
 	j.CreatedAt, j.UpdatedAt, j.CompletedAt = created.Time, updated.Time, completed.Time
-	if err := json.Unmarshal([]byte(plan), &j.Plan); err != nil {
+	if err := decoded(plan, &j.Plan); err != nil {
 		return j, fmt.Errorf("plan of job %s: %w", j.ID, err)
 	}
 	if failure != "" {
-		if err := json.Unmarshal([]byte(failure), &j.Error); err != nil {
+		if err := decoded(failure, &j.Error); err != nil {
 			return j, fmt.Errorf("error of job %s: %w", j.ID, err)
 		}
 	}
@@ -59,7 +59,7 @@ func scanAttempt(rows Rows) (job.Attempt, error) {
 	a.RetryAt, a.NotBefore, a.StartBy, a.LeaseUntil = retryAt.Time, notBefore.Time, startBy.Time, leaseUntil.Time
 	a.CreatedAt, a.StartedAt, a.FinishedAt = created.Time, start.Time, finished.Time
 	if usage != "" {
-		if err := json.Unmarshal([]byte(usage), &a.Usage); err != nil {
+		if err := decoded(usage, &a.Usage); err != nil {
 			return a, fmt.Errorf("usage of attempt %s: %w", a.ID, err)
 		}
 	}
@@ -83,6 +83,11 @@ func encoded(value any) string {
 		panic(fmt.Sprintf("sqlcore: %T does not encode: %v", value, err))
 	}
 	return string(out)
+}
+
+// decoded reads back what encoded wrote.
+func decoded(text string, into any) error {
+	return json.Unmarshal([]byte(text), into) //nolint:forbidigo // not from outside: this package's own writing
 }
 
 func encodedUsage(usage *providers.Usage) any {

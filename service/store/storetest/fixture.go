@@ -7,12 +7,12 @@ package storetest
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/onsi/gomega"
 
 	"github.com/fallproof/fallproof/contracts/certification"

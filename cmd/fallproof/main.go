@@ -1,33 +1,20 @@
+// Command fallproof certifies LLM providers against written contracts, and runs jobs through a service
+// that fails over only where a certification stands.
+//
+// This package is wiring: one file per verb, each of which opens what it needs, calls the package that
+// does the work, and prints. It promises that the whole program can be started from a test ([Run]), that
+// whatever a script reads goes to stdout and everything else to stderr, and that an error is one line.
 package main
 
 import (
-	_ "cel.dev/cel-go/cel"
-	_ "cel.dev/cel-go/ext"
-	_ "github.com/ardanlabs/jinja"
-	_ "github.com/gin-gonic/gin"
-	_ "github.com/go-json-experiment/json"
-	_ "github.com/go-json-experiment/json/jsontext"
-	_ "github.com/goccy/go-yaml"
-	_ "github.com/google/uuid"
-	_ "github.com/jackc/pgx/v5/pgxpool"
-	_ "github.com/jackc/pgx/v5/stdlib"
-	_ "github.com/mattn/go-isatty"
-	_ "github.com/onsi/ginkgo/v2"
-	_ "github.com/onsi/ginkgo/v2/reporters"
-	_ "github.com/onsi/gomega"
-	_ "github.com/onsi/gomega/gexec"
-	_ "github.com/pressly/goose/v3"
-	_ "github.com/riverqueue/river"
-	_ "github.com/riverqueue/river/riverdriver/riverpgxv5"
-	_ "github.com/riverqueue/river/riverdriver/riversqlite"
-	_ "github.com/riverqueue/river/rivermigrate"
-	_ "github.com/sashabaranov/go-openai"
-	_ "github.com/schollz/progressbar/v3"
-	_ "github.com/santhosh-tekuri/jsonschema/v5"
-	_ "github.com/spf13/cobra"
-	_ "github.com/tiktoken-go/tokenizer"
-	_ "go.uber.org/goleak"
-	_ "modernc.org/sqlite"
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
 )
 
-func main() {}
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the program at once
+	os.Exit(Run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv))
+}

@@ -31,6 +31,10 @@ func functionOptions() []cel.EnvOption {
 		unary("lower", cel.StringType, text("lower", strings.ToLower)),
 		unary("upper", cel.StringType, text("upper", strings.ToUpper)),
 		unary("trim", cel.StringType, text("trim", strings.TrimSpace)),
+		unary("@string", cel.StringType, convert(types.StringType)),
+		cel.Macros(cel.GlobalMacro("string", 1, callInstead("@string"))),
+		unary("@int", cel.IntType, convert(types.IntType)),
+		cel.Macros(cel.GlobalMacro("int", 1, callInstead("@int"))),
 		cel.Macros(cel.GlobalMacro("double", 1, refuse("double() rounds: use num()"))),
 		cel.Macros(cel.GlobalMacro("uint", 1, refuse("uint() wraps: use num()"))),
 	}
@@ -44,6 +48,11 @@ func refuse(message string) cel.MacroFactory {
 	return func(helper cel.MacroExprFactory, _ ast.Expr, args []ast.Expr) (ast.Expr, *cel.Error) {
 		return nil, helper.NewError(args[0].ID(), message)
 	}
+}
+
+// convert stands in for CEL's conversions, which do not know numbers of this package.
+func convert(to ref.Type) func(ref.Val) ref.Val {
+	return func(v ref.Val) ref.Val { return v.ConvertToType(to) }
 }
 
 // num reads a number out of a text, or leaves a number as it is.

@@ -2,6 +2,7 @@ package business
 
 import (
 	"regexp"
+	"strings"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
@@ -24,9 +25,10 @@ func exactLiterals(parsed *cel.Ast, source string) {
 		if !ok {
 			return
 		}
-		_ = text
-		_ = span
 		literal := doubleLiteral.FindString(string(text[span.Start:]))
+		if sign, fraction, bare := strings.Cut(literal, "."); bare && (sign == "" || sign == "-") {
+			literal = sign + "0." + fraction // CEL allows .5, JSON numbers do not
+		}
 		next++
 		e.SetKindCase(factory.NewCall(e.ID(), "num", factory.NewLiteral(next, types.String(literal))))
 	}))

@@ -48,7 +48,7 @@ func (p *prompt) fit(read *object) *object {
 	fitted := &object{}
 	for _, name := range p.schema.names() {
 		switch {
-		case read.has(name):
+		case read.has(name) && p.schema.allows(name, read.get(name)):
 			fitted.set(name, read.get(name))
 		case name != "nonce":
 			fitted.set(name, p.schema.example(name))
@@ -109,7 +109,7 @@ func spoilAny(fields *object) {
 			fields.members[i].value = !value
 			return
 		case jsontext.Value:
-			if n, ok := new(big.Rat).SetString(string(value)); ok {
+			if n, ok := new(big.Rat).SetString(string(value)); ok && isModest(string(value)) {
 				fields.members[i].value = n.Add(n, big.NewRat(1, 1))
 				return
 			}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/goccy/go-yaml"
 	. "github.com/onsi/gomega"
 )
@@ -64,6 +65,8 @@ func plain(value any) any {
 		return values
 	case *big.Rat:
 		return decimal(v)
+	case jsontext.Value:
+		return plain(jsonNumber(v))
 	case int, int64, uint64, float64:
 		n, ok := new(big.Rat).SetString(fmt.Sprint(v))
 		if !ok {
@@ -72,6 +75,14 @@ func plain(value any) any {
 		return decimal(n)
 	}
 	return value
+}
+
+func jsonNumber(digits jsontext.Value) *big.Rat {
+	n, ok := new(big.Rat).SetString(string(digits))
+	if !ok {
+		panic(fmt.Sprintf("%s is no number", digits))
+	}
+	return n
 }
 
 func TestInvoiceReaderOnTheCatalogue(t *testing.T) {

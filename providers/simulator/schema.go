@@ -3,6 +3,8 @@ package simulator
 import (
 	"math/big"
 	"regexp/syntax"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -11,9 +13,15 @@ import (
 // maxSchemaDepth ends schemas that refer to themselves without an end of their own.
 const maxSchemaDepth = 16
 
+// maxMade bounds what a schema can demand: values of an answer, items of an array, letters of a text.
+const maxMade = 1024
+
 // schema is a JSON Schema that came with a request, for making up answers that conform to it. It follows
 // what strict structured output allows; beyond that it does its best.
-type schema struct{ root *object }
+type schema struct {
+	root *object
+	made int // values made up so far: schemas can demand more than any memory holds
+}
 
 // schemaOf reads a schema; nil where it is not an object.
 func schemaOf(data jsontext.Value) *schema {
@@ -22,7 +30,7 @@ func schemaOf(data jsontext.Value) *schema {
 	if err != nil || !ok {
 		return nil
 	}
-	return &schema{root}
+	return &schema{root: root}
 }
 
 // properties are those of the answer's top level.
@@ -46,6 +54,17 @@ func (s *schema) names() []string {
 
 // example makes up a value for a property of the top level.
 func (s *schema) example(name string) any { return s.make(s.properties().get(name), 0) }
+
+// allows says whether a property may have a value, as far as an enumeration tells.
+func (s *schema) allows(name string, value any) bool {
+	node, ok := s.properties().get(name).(*object)
+	if !ok {
+		return false
+	}
+	options, ok := s.resolve(node, 0).get("enum").([]any)
+	text, isText := value.(string)
+	return !ok || (isText && slices.Contains(options, any(text)))
+}
 
 // resolve follows references within the schema and takes the first of several alternatives.
 func (s *schema) resolve(node *object, depth int) *object {
@@ -83,7 +102,7 @@ func (s *schema) lookup(pointer string) any {
 // make builds the smallest value that a node allows.
 func (s *schema) make(value any, depth int) any {
 	node, ok := value.(*object)
-	if !ok || depth > maxSchemaDepth {
+	if s.made++; !ok || depth > maxSchemaDepth || s.made > maxMade {
 		return nil
 	}
 	node = s.resolve(node, depth)
@@ -140,7 +159,7 @@ func (s *schema) makeObject(node *object, depth int) any {
 
 func (s *schema) makeArray(node *object, depth int) any {
 	made := []any{}
-	for range int(numberOf(node, "minItems").Num().Int64()) {
+	for range min(lengthOf(node, "minItems"), maxMade) {
 		made = append(made, s.make(node.get("items"), depth+1))
 	}
 	return made
@@ -165,12 +184,24 @@ func makeNumber(node *object) any {
 }
 
 func numberOf(node *object, keyword string) *big.Rat {
-	if digits, ok := node.get(keyword).(jsontext.Value); ok {
+	if digits, ok := node.get(keyword).(jsontext.Value); ok && isModest(string(digits)) {
 		if n, ok := new(big.Rat).SetString(string(digits)); ok {
 			return n
 		}
 	}
 	return new(big.Rat)
+}
+
+// lengthOf is a keyword that counts something; never negative.
+func lengthOf(node *object, keyword string) int {
+	n, _ := numberOf(node, keyword).Float64()
+	return max(0, int(n))
+}
+
+// isModest keeps numbers such as 1e1000000000 from being written out.
+func isModest(digits string) bool {
+	n, err := strconv.ParseFloat(digits, 64)
+	return err == nil && n < 1e15 && n > -1e15 && len(digits) < 64 && !strings.Contains(strings.ToLower(digits), "e-")
 }
 
 var examples = map[string]string{
@@ -189,12 +220,11 @@ func makeString(node *object) any {
 		}
 	}
 	text := "unknown"
-	least := int(numberOf(node, "minLength").Num().Int64())
-	for len(text) < least {
+	for len(text) < min(lengthOf(node, "minLength"), maxMade) {
 		text += " unknown"
 	}
 	if node.has("maxLength") {
-		text = text[:min(len(text), int(numberOf(node, "maxLength").Num().Int64()))]
+		text = text[:min(len(text), lengthOf(node, "maxLength"))]
 	}
 	return text
 }

@@ -159,7 +159,7 @@ func (r *reader) target(f field) providers.Target {
 
 // storeURL only looks at the scheme, and errors never repeat the URL: it may hold a password.
 func storeURL(url string) bool {
-	for _, scheme := range []string{"sqlite:", "file:", "postgres://", "postgresql://"} {
+	for _, scheme := range []string{"sqlite:", "postgres://", "postgresql://"} {
 		if rest, ok := strings.CutPrefix(url, scheme); ok && rest != "" {
 			return true
 		}

@@ -4,19 +4,19 @@ package job
 type Event string
 
 const (
-	EventCreatedToSend   Event = "created for sending at once"
-	EventCreatedToWait   Event = "created to wait"
-	EventTurn            Event = "its turn"
-	EventNotSent         Event = "orphaned, given up waiting, or unsendable"
-	EventAnswer          Event = "valid answer"
-	EventFailure         Event = "definite failure"
-	EventDoubt           Event = "soft deadline, connection lost, orphaned or shutdown"
-	EventResolveFailed   Event = "resolved as failed"
+	EventCreatedToSend    Event = "created for sending at once"
+	EventCreatedToWait    Event = "created to wait"
+	EventTurn             Event = "its turn"
+	EventNotSent          Event = "orphaned, given up waiting, or unsendable"
+	EventAnswer           Event = "valid answer"
+	EventFailure          Event = "definite failure"
+	EventDoubt            Event = "soft deadline, connection lost, orphaned or shutdown"
+	EventResolveFailed    Event = "resolved as failed"
 	EventResolveSucceeded Event = "resolved as succeeded"
-	EventRelease         Event = "released"
-	EventResend          Event = "re-sent with its own key"
-	EventCancel          Event = "cancelled"
-	EventUnheard         Event = "nothing more can be heard"
+	EventRelease          Event = "released"
+	EventResend           Event = "re-sent with its own key"
+	EventCancel           Event = "cancelled"
+	EventUnheard          Event = "nothing more can be heard"
 )
 
 // Condition is what a transition asks of its job.

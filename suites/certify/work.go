@@ -101,6 +101,9 @@ func (c *collector) once(ctx context.Context, where slot, sample *Sample, reques
 	case <-ctx.Done():
 		return false, ctx.Err()
 	}
+	if ctx.Err() != nil {
+		return false, ctx.Err() // no claim that nobody would work on
+	}
 	claimed, err = c.options.Store.ClaimSample(ctx, store.SampleClaim{
 		RunID: c.run.ID, Case: where.name, Index: where.index, By: c.by,
 		Lease: c.pair.Timeout + c.options.Retry.Max + c.options.Retry.Slack,

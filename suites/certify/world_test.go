@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
 	"github.com/fallproof/fallproof/contracts"
 	"github.com/fallproof/fallproof/contracts/certification"
 	"github.com/fallproof/fallproof/providers"
@@ -107,4 +109,13 @@ func reasonsOf(d certification.Dimension) []string {
 		reasons = append(reasons, f.Reason)
 	}
 	return reasons
+}
+
+func recordText(t testing.TB, record certification.Record) []byte {
+	t.Helper()
+	text, err := json.Marshal(record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }

@@ -72,7 +72,9 @@ func (m *move) event() job.Event {
 	return m.change.Event
 }
 
-func (m *move) inDoubt() bool { return m.attempt.State == job.Unknown || m.attempt.State == job.Released }
+func (m *move) inDoubt() bool {
+	return m.attempt.State == job.Unknown || m.attempt.State == job.Released
+}
 
 // slotTaken is the second guard of completion, read under the lock: the statement that takes the slot
 // asks the same again.

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fallproof/fallproof/contracts"
+	"github.com/fallproof/fallproof/providers"
+	"github.com/fallproof/fallproof/providers/openai"
+	"github.com/fallproof/fallproof/service/config"
+	"github.com/fallproof/fallproof/service/store"
+	"github.com/fallproof/fallproof/suites/certify"
+)
+
+// exitInconclusive: some pairs could not be judged, and none was rejected.
+const exitInconclusive = 3
+
+// certifyFlags are what certify is asked for.
+type certifyFlags struct {
+	provider, target, contract string
+	samples                    int
+	run, junit, json           string
+}
+
+func (p *program) certifyCommand() *cobra.Command {
+	var flags certifyFlags
+	command := &cobra.Command{
+		Use: "certify", Short: "Run contracts against targets and write certification records", Args: cobra.NoArgs,
+		Long: "Without --target the pairs are those that the routes name, limited by --provider and --contract; with it,\n" +
+			"the contract named, or every contract of the catalogue. Runs of one --run name share their work: an\n" +
+			"interrupted one resumes and pays only for what is missing.\n" +
+			"Exit 0 when all are certified, 1 when some are rejected, 3 when some are inconclusive and none is rejected,\n" +
+			"2 when the run could not be made.",
+		Example: "  fallproof certify\n  fallproof certify --provider alpha --run nightly-2026-01-31\n" +
+			"  fallproof certify --target beta/beta-medium --contract invoice-extraction --junit report.xml --json records.json",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("samples") && flags.samples < 1 {
+				return usagef("--samples %d: want at least 1", flags.samples)
+			}
+			return p.withStore(cmd.Context(), func(c *config.Config, s store.Store) error {
+				return p.certify(cmd.Context(), c, s, flags)
+			})
+		},
+	}
+	command.Flags().StringVar(&flags.provider, "provider", "", "only targets of this provider")
+	command.Flags().StringVar(&flags.target, "target", "", "this PROVIDER/MODEL, whether a route names it or not")
+	command.Flags().StringVar(&flags.contract, "contract", "", "only this contract")
+	command.Flags().IntVar(&flags.samples, "samples", 0, "samples per case (default as each contract says)")
+	command.Flags().StringVar(&flags.run, "run", "", "name of the run (default a fresh one)")
+	command.Flags().StringVar(&flags.junit, "junit", "", "write a JUnit report to this file")
+	command.Flags().StringVar(&flags.json, "json", "", "write the records to this file")
+	return command
+}
+
+func (p *program) certify(ctx context.Context, c *config.Config, s store.Store, flags certifyFlags) error {
+	selected, err := selectPairs(c, flags)
+	if err != nil {
+		return err
+	}
+	pairs, err := bindPairs(c, selected)
+	if err != nil {
+		return err
+	}
+	who, where := operator()
+	result, err := certify.Run(ctx, certify.Options{
+		Pairs: pairs, Store: s, RunName: flags.run, Samples: flags.samples,
+		Version: programVersion(), RunBy: who, RunOn: where,
+		Out: p.stdout, Terminal: isTerminal(p.stdout), JUnit: flags.junit, JSON: flags.json,
+	})
+	var incomplete *certify.IncompleteError
+	switch {
+	case err == nil:
+		return exit(result.ExitCode())
+	case errors.As(err, &incomplete), ctx.Err() != nil:
+		return &exitError{exitInconclusive, resumable(result, err)}
+	default:
+		return usage(resumable(result, err))
+	}
+}
+
+// resumable tells how to go on with what was paid for already.
+func resumable(result certify.Result, err error) error {
+	if result.RunName == "" {
+		return err
+	}
+	return fmt.Errorf("%w (go on with --run %s)", err, result.RunName)
+}
+
+// selection is a pair before it is bound to a provider.
+type selection struct {
+	contract *contracts.Contract
+	target   providers.Target
+}
+
+func selectPairs(c *config.Config, flags certifyFlags) ([]selection, error) {
+	chosen := c.Catalog.All()
+	if flags.contract != "" {
+		contract, err := contractNamed(c, flags.contract)
+		if err != nil {
+			return nil, err
+		}
+		chosen = []*contracts.Contract{contract}
+	}
+	if flags.provider != "" {
+		if _, ok := c.Provider(flags.provider); !ok {
+			return nil, usagef("provider %q is not declared in the configuration", flags.provider)
+		}
+	}
+	if flags.target != "" {
+		return explicitPairs(c, chosen, flags)
+	}
+	selected := routedPairs(c, chosen, flags.provider)
+	if len(selected) == 0 {
+		return nil, usagef("no route names a pair that fits: add one to routes in the configuration, or name one with --target")
+	}
+	return selected, nil
+}
+
+func explicitPairs(c *config.Config, chosen []*contracts.Contract, flags certifyFlags) ([]selection, error) {
+	target, err := declaredTarget(c, flags.target)
+	if err != nil {
+		return nil, err
+	}
+	if flags.provider != "" && flags.provider != target.Provider {
+		return nil, usagef("--target %s is not of --provider %s", target, flags.provider)
+	}
+	var selected []selection
+	for _, contract := range chosen {
+		selected = append(selected, selection{contract, target})
+	}
+	return selected, nil
+}
+
+// routedPairs are each contract with the targets of its route, in the route's order.
+func routedPairs(c *config.Config, chosen []*contracts.Contract, provider string) []selection {
+	var selected []selection
+	for _, contract := range chosen {
+		route, ok := c.Routes[contract.Name]
+		if !ok {
+			continue
+		}
+		for _, target := range append([]providers.Target{route.Primary}, route.Fallbacks...) {
+			if provider == "" || provider == target.Provider {
+				selected = append(selected, selection{contract, target})
+			}
+		}
+	}
+	return selected
+}
+
+// bindPairs gives every pair its provider, one client each. A missing API key is found here, before the
+// first call.
+func bindPairs(c *config.Config, selected []selection) ([]certify.Pair, error) {
+	clients := map[string]providers.Provider{}
+	pairs := make([]certify.Pair, len(selected))
+	for i, each := range selected {
+		provider, _ := c.Provider(each.target.Provider)
+		profile, _ := c.Profile(each.target)
+		if clients[provider.Name] == nil {
+			key, err := c.APIKey(provider.Name)
+			if err != nil {
+				return nil, usage(err)
+			}
+			clients[provider.Name] = openai.New(openai.Config{BaseURL: provider.BaseURL, APIKey: key})
+		}
+		pairs[i] = certify.Pair{
+			Contract: each.contract, Target: each.target, Profile: profile, Client: clients[provider.Name],
+			Timeout: provider.Timeout, ServerErrors: provider.ServerErrors, Concurrency: provider.Concurrency,
+		}
+	}
+	return pairs, nil
+}

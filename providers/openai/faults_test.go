@@ -71,9 +71,9 @@ func TestConnections(t *testing.T) {
 				})
 				c := client(t, openai.Config{BaseURL: far.url})
 				if reused {
-					far.send(t, context.Background(), c, request())
+					far.send(t, t.Context(), c, request())
 				}
-				ex := far.send(t, context.Background(), c, request())
+				ex := far.send(t, t.Context(), c, request())
 				g := gomega.NewWithT(t)
 				g.Expect(far.connections()).To(gomega.Equal(1))
 				g.Expect(ex.Status).To(gomega.Equal(row.status))
@@ -118,7 +118,7 @@ func endless(head, part string) reply {
 // TestDeadlines: where ctx ends decides between not sent and in doubt, and the wait ends with it.
 func TestDeadlines(t *testing.T) {
 	soon := func(t *testing.T) context.Context {
-		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		t.Cleanup(cancel)
 		return ctx
 	}
@@ -142,20 +142,20 @@ func TestDeadlines(t *testing.T) {
 	}
 	t.Run("a cause of one's own keeps the deadline visible", func(t *testing.T) {
 		far := listen(t, silent)
-		ctx, cancel := context.WithTimeoutCause(context.Background(), 50*time.Millisecond, fmt.Errorf("give up"))
+		ctx, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, fmt.Errorf("give up"))
 		defer cancel()
 		ex := far.send(t, ctx, client(t, openai.Config{BaseURL: far.url}), request())
 		gomega.NewWithT(t).Expect(read(ex).Reason).To(gomega.Equal(providers.ReasonTimeout))
 	})
 	t.Run("cancelled while waiting", func(t *testing.T) {
-		ctx, cancel := context.WithCancel(context.Background())
+		ctx, cancel := context.WithCancel(t.Context())
 		far := listen(t, func(n int, conn net.Conn) bool { cancel(); return silent(n, conn) })
 		ex := far.send(t, ctx, client(t, openai.Config{BaseURL: far.url}), request())
 		gomega.NewWithT(t).Expect(read(ex).Reason).To(gomega.Equal(providers.ReasonConnectionLost))
 	})
 	t.Run("over before it began", func(t *testing.T) {
 		far := listen(t, silent)
-		ctx, cancel := context.WithCancel(context.Background())
+		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		notSent(t, client(t, openai.Config{BaseURL: far.url}).Send(ctx, request()))
 		gomega.NewWithT(t).Expect(far.connections()).To(gomega.BeZero())
@@ -167,7 +167,7 @@ func TestDeadlines(t *testing.T) {
 	})
 	t.Run("dial timeout", func(t *testing.T) {
 		c := client(t, openai.Config{BaseURL: mute(t), DialTimeout: 50 * time.Millisecond})
-		notSent(t, c.Send(context.Background(), request()))
+		notSent(t, c.Send(t.Context(), request()))
 	})
 }
 
@@ -205,20 +205,20 @@ func TestNothingWritten(t *testing.T) {
 	t.Run("refused dial", func(t *testing.T) {
 		far := listen(t, silent)
 		far.stop()
-		notSent(t, client(t, openai.Config{BaseURL: far.url}).Send(context.Background(), request()))
+		notSent(t, client(t, openai.Config{BaseURL: far.url}).Send(t.Context(), request()))
 	})
 	t.Run("no such host", func(t *testing.T) {
 		host := strings.Repeat("a", 64) + ".invalid" // a label too long to be asked for: no query leaves
-		notSent(t, client(t, openai.Config{BaseURL: "http://" + host}).Send(context.Background(), request()))
+		notSent(t, client(t, openai.Config{BaseURL: "http://" + host}).Send(t.Context(), request()))
 	})
 	t.Run("certificate nobody trusts", func(t *testing.T) {
 		far := listenTLS(t, certificate(t), sends(answer200, true))
-		notSent(t, client(t, openai.Config{BaseURL: far.url}).Send(context.Background(), request()))
+		notSent(t, client(t, openai.Config{BaseURL: far.url}).Send(t.Context(), request()))
 		gomega.NewWithT(t).Expect(far.requests()).To(gomega.BeEmpty())
 	})
 	t.Run("TLS to a plain server", func(t *testing.T) {
 		far := listen(t, sends(answer200, true))
-		notSent(t, client(t, openai.Config{BaseURL: strings.Replace(far.url, "http", "https", 1)}).Send(context.Background(), request()))
+		notSent(t, client(t, openai.Config{BaseURL: strings.Replace(far.url, "http", "https", 1)}).Send(t.Context(), request()))
 	})
 }
 
@@ -247,9 +247,9 @@ func TestTLS(t *testing.T) {
 	c := client(t, openai.Config{BaseURL: far.url, TLS: &tls.Config{RootCAs: roots}})
 	g := gomega.NewWithT(t)
 	for range 2 {
-		g.Expect(read(far.send(t, context.Background(), c, request())).Verdict).To(gomega.Equal(providers.Succeeded))
+		g.Expect(read(far.send(t, t.Context(), c, request())).Verdict).To(gomega.Equal(providers.Succeeded))
 	}
-	g.Expect(read(far.send(t, context.Background(), c, request())).Verdict).To(gomega.Equal(providers.InDoubt))
+	g.Expect(read(far.send(t, t.Context(), c, request())).Verdict).To(gomega.Equal(providers.InDoubt))
 	g.Expect(far.connections()).To(gomega.Equal(1), "connections are reused under TLS")
 }
 
@@ -267,7 +267,7 @@ func TestSizeLimit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := gomega.NewWithT(t)
 			far := listen(t, c.answer)
-			ex := far.send(t, context.Background(), client(t, openai.Config{BaseURL: far.url, MaxAnswerBytes: limit}), request())
+			ex := far.send(t, t.Context(), client(t, openai.Config{BaseURL: far.url, MaxAnswerBytes: limit}), request())
 			g.Expect(ex.Body).To(gomega.HaveLen(limit))
 			g.Expect(ex.TooLarge).To(gomega.Equal(c.large))
 			g.Expect(ex.Complete).To(gomega.Equal(!c.large))
@@ -301,7 +301,7 @@ func TestEarlyAnswer(t *testing.T) {
 	r := request()
 	r.Messages[1].Content = strings.Repeat("x", 2<<20)
 	c := client(t, openai.Config{BaseURL: "http://" + listener.Addr().String()})
-	ex := c.Send(context.Background(), r)
+	ex := c.Send(t.Context(), r)
 	c.Close()
 	g.Expect(listener.Close()).To(gomega.Succeed())
 	wg.Wait()
@@ -324,7 +324,7 @@ func TestConcurrently(t *testing.T) {
 		wg.Go(func() {
 			r := request()
 			r.AttemptID = fmt.Sprint("attempt-", i)
-			c.Send(context.Background(), r)
+			c.Send(t.Context(), r)
 		})
 	}
 	wg.Wait()
@@ -335,4 +335,25 @@ func TestConcurrently(t *testing.T) {
 	g := gomega.NewWithT(t)
 	g.Expect(posts).To(gomega.HaveLen(sends))
 	g.Expect(posts).To(gomega.HaveEach(1))
+}
+
+// TestStaleConnection: a connection that the far end closed while it was idle is not written to.
+func TestStaleConnection(t *testing.T) {
+	gone := make(chan struct{})
+	far := listen(t, func(n int, conn net.Conn) bool {
+		if n > 1 {
+			return sends(answer200, true)(n, conn)
+		}
+		_ = sends(answer200, true)(n, conn)
+		_ = conn.(*net.TCPConn).CloseWrite()
+		_, _ = io.Copy(io.Discard, conn) // ends when the client has noticed and closed its side
+		close(gone)
+		return false
+	})
+	c := client(t, openai.Config{BaseURL: far.url})
+	g := gomega.NewWithT(t)
+	g.Expect(read(far.send(t, t.Context(), c, request())).Verdict).To(gomega.Equal(providers.Succeeded))
+	<-gone
+	g.Expect(read(far.send(t, t.Context(), c, request())).Verdict).To(gomega.Equal(providers.Succeeded))
+	g.Expect(far.connections()).To(gomega.Equal(2))
 }

@@ -1,7 +1,6 @@
 package openai_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -18,7 +17,7 @@ func TestKeyIsNeverKept(t *testing.T) {
 	body := `{"error":{"message":"Incorrect API key: sk-se\/cret\"key\\tail or sk-se/cret\"key\\tail"},"raw":0}` + key
 	far := listen(t, sends(fmt.Sprintf("HTTP/1.1 401 No\r\nX-Echo: Bearer %s\r\nSet-Cookie: session=1\r\nContent-Length: %d\r\n\r\n%s", key, len(body), body), true))
 	r := request()
-	ex := far.send(t, context.Background(), client(t, openai.Config{BaseURL: far.url, APIKey: key}), r)
+	ex := far.send(t, t.Context(), client(t, openai.Config{BaseURL: far.url, APIKey: key}), r)
 
 	g := gomega.NewWithT(t)
 	g.Expect(far.requests()[0].header.Get("Authorization")).To(gomega.Equal("Bearer " + key))
@@ -36,7 +35,7 @@ func TestKeyInAPrompt(t *testing.T) {
 	far := listen(t, sends(answer200, true))
 	r := request()
 	r.Messages[1].Content = "my key is " + key
-	ex := client(t, openai.Config{BaseURL: far.url, APIKey: key}).Send(context.Background(), r)
+	ex := client(t, openai.Config{BaseURL: far.url, APIKey: key}).Send(t.Context(), r)
 
 	g := gomega.NewWithT(t)
 	g.Expect(string(far.requests()[0].body)).To(gomega.ContainSubstring(key))
@@ -46,6 +45,6 @@ func TestKeyInAPrompt(t *testing.T) {
 // TestShortKeysGuardNothing: a placeholder such as "test" must not garble every answer that has the word.
 func TestShortKeysGuardNothing(t *testing.T) {
 	far := listen(t, sends(answer200, true))
-	ex := far.send(t, context.Background(), client(t, openai.Config{BaseURL: far.url, APIKey: "content"}), request())
+	ex := far.send(t, t.Context(), client(t, openai.Config{BaseURL: far.url, APIKey: "content"}), request())
 	gomega.NewWithT(t).Expect(string(ex.Body)).To(gomega.Equal(completion))
 }

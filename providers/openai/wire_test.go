@@ -1,7 +1,6 @@
 package openai_test
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"net/http"
@@ -64,7 +63,7 @@ func TestBody(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := request()
 			row.change(&r)
-			ex := far.send(t, context.Background(), c, r)
+			ex := far.send(t, t.Context(), c, r)
 			g := gomega.NewWithT(t)
 			g.Expect(string(ex.RequestBody)).To(gomega.Equal(row.want))
 			g.Expect(read(ex).Verdict).To(gomega.Equal(providers.Succeeded))
@@ -76,9 +75,9 @@ func TestHeaders(t *testing.T) {
 	far := listen(t, sends(answer200, true))
 	r := request()
 
-	far.send(t, context.Background(), client(t, openai.Config{BaseURL: far.url + "/v1/", APIKey: "sk-secret-key"}), r)
+	far.send(t, t.Context(), client(t, openai.Config{BaseURL: far.url + "/v1/", APIKey: "sk-secret-key"}), r)
 	r.Profile.BaseURL = far.url + "/v1/" // the same endpoint, spelled with a slash
-	far.send(t, context.Background(), client(t, openai.Config{BaseURL: far.url + "/v1"}), r)
+	far.send(t, t.Context(), client(t, openai.Config{BaseURL: far.url + "/v1"}), r)
 
 	g := gomega.NewWithT(t)
 	seen := far.requests()
@@ -135,7 +134,7 @@ func TestUnbuildable(t *testing.T) {
 				row.change(&r)
 				row.config = openai.Config{BaseURL: far.url}
 			}
-			ex := client(t, row.config).Send(context.Background(), r)
+			ex := client(t, row.config).Send(t.Context(), r)
 			g.Expect(ex.Err).To(gomega.MatchError(gomega.ContainSubstring(row.want)))
 			g.Expect(ex.Err.Error()).NotTo(gomega.ContainSubstring("sk-secret-key"))
 			g.Expect(ex.Wrote).To(gomega.BeFalse())

@@ -1,0 +1,75 @@
+package simulator
+
+import (
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+)
+
+func TestParsePersonality(t *testing.T) {
+	for text, want := range map[string]Personality{
+		"faithful":          {Kind: Faithful},
+		"slow":              {Kind: Slow, Delay: 150 * time.Millisecond},
+		"late":              {Kind: Late, Delay: 3 * time.Second},
+		"late:250ms":        {Kind: Late, Delay: 250 * time.Millisecond},
+		"truncating:parses": {Kind: Truncating, Variant: "parses"},
+		"refusing:filter":   {Kind: Refusing, Variant: "filter"},
+		"dropping:reset":    {Kind: Dropping, Variant: "reset"},
+		"rate-limited":      {Kind: RateLimited, RetryAfter: time.Second},
+		"rate-limited:1m":   {Kind: RateLimited, RetryAfter: time.Minute},
+		"overloaded":        {Kind: Overloaded},
+		"overloaded:500":    {Kind: Overloaded, Status: 500},
+		"overloaded:2s":     {Kind: Overloaded, RetryAfter: 2 * time.Second},
+		"redirecting:302":   {Kind: Redirecting, Status: 302},
+		"renamed:a:b":       {Kind: Renamed, Variant: "a:b"},
+		"hold":              {Kind: Faithful, Hold: true},
+		"hold:late:1s":      {Kind: Late, Hold: true, Delay: time.Second},
+	} {
+		t.Run(text, func(t *testing.T) {
+			g := NewWithT(t)
+			p, err := ParsePersonality(text)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(p).To(Equal(want))
+			g.Expect(ParsePersonality(p.String())).To(Equal(p), "the text form reads back")
+		})
+	}
+	for _, kind := range Kinds() {
+		p, err := ParsePersonality(string(kind))
+		NewWithT(t).Expect(err).NotTo(HaveOccurred())
+		NewWithT(t).Expect(p.Kind).To(Equal(kind))
+	}
+	for _, text := range []string{
+		"", "grumpy", "faithful:", "faithful:1s", "late:soon", "late:-1s", "overloaded:404", "redirecting:200",
+		"truncating:half", "refusing:no", "hold:hold", "hold:grumpy", "hold:",
+	} {
+		_, err := ParsePersonality(text)
+		NewWithT(t).Expect(err).To(HaveOccurred(), text)
+	}
+}
+
+func TestAModelsNameMayBeAPersonality(t *testing.T) {
+	for model, want := range map[string]string{
+		"faithful": "faithful", "acme-faithful": "faithful", "acme-rate-limited:2s": "rate-limited:2s",
+		"org/model.late:1s": "late:1s", "a-hold:refusing": "hold:refusing", "my_half-body": "half-body",
+		"renamed:gpt-faithful": "renamed:gpt-faithful",
+	} {
+		p, found := personalityInName(model)
+		NewWithT(t).Expect(found).To(BeTrue(), model)
+		NewWithT(t).Expect(p.String()).To(Equal(want), model)
+	}
+	for _, model := range []string{"", "gpt-4", "unfaithful", "faithful-2", "late:"} {
+		_, found := personalityInName(model)
+		NewWithT(t).Expect(found).To(BeFalse(), model)
+	}
+}
+
+func TestAPersonalityThatCannotBeActedOutIsAMistakeOfTheProgram(t *testing.T) {
+	g := NewWithT(t)
+	s := New(Config{})
+	defer s.Close()
+	for _, p := range []Personality{{Kind: "grumpy"}, {Delay: -1}, {Kind: Overloaded, Status: 599}} {
+		g.Expect(func() { s.SetPersonality("m", p) }).To(Panic())
+	}
+	g.Expect(s.roster.all()).To(BeEmpty())
+}

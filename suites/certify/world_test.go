@@ -111,9 +111,9 @@ func reasonsOf(d certification.Dimension) []string {
 	return reasons
 }
 
-func recordText(t testing.TB, record certification.Record) []byte {
+func jsonOf(t testing.TB, v any) []byte {
 	t.Helper()
-	text, err := json.Marshal(record)
+	text, err := json.Marshal(v, json.Deterministic(true))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -87,7 +87,7 @@ func (j *caseJudge) run() []Finding {
 	default:
 		j.roles(messages)
 		j.window(messages)
-		j.inert(messages)
+		j.inert()
 	}
 	return j.findings
 }
@@ -135,11 +135,11 @@ func (j *caseJudge) window(messages []providers.Message) {
 	}
 }
 
-// inert appends the probe to each text field that the prompt shows verbatim, and demands it verbatim.
-func (j *caseJudge) inert(rendered []providers.Message) {
-	for _, field := range slices.Sorted(maps.Keys(j.each.Input)) {
+// inert appends the probe to each text that a message shows as it is, and demands it as it is.
+func (j *caseJudge) inert() {
+	for _, field := range slices.Sorted(maps.Keys(j.templates.used.verbatim)) {
 		text, ok := j.each.Input[field].(string)
-		if !ok || !shows(rendered, text) {
+		if !ok {
 			continue
 		}
 		input := maps.Clone(j.each.Input)

@@ -40,7 +40,7 @@ func (e *MissingError) Error() string {
 
 // Parse reads the messages that target gets, its variant where it has one.
 func Parse(c *contracts.Contract, target providers.Target) (*Templates, error) {
-	templates := &Templates{used: usage{fields: map[string]bool{}}}
+	templates := &Templates{used: newUsage()}
 	for i, m := range c.MessagesFor(target) {
 		name := fmt.Sprintf("message %d (%s)", i+1, m.Role)
 		t, err := template.New(name).Option("missingkey=error").Funcs(functions).Parse(m.Content)

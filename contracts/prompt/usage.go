@@ -12,9 +12,12 @@ import (
 
 // usage is which top-level fields of an input a set of templates names.
 type usage struct {
-	all    bool // the input as a whole is used
-	fields map[string]bool
+	all      bool // the input as a whole is used
+	fields   map[string]bool
+	verbatim map[string]bool // stands in a message as it is, whatever the input
 }
+
+func newUsage() usage { return usage{fields: map[string]bool{}, verbatim: map[string]bool{}} }
 
 // Unused lists, sorted, the input's top-level fields that no message uses. It errs only where the
 // messages cannot be parsed.
@@ -39,12 +42,33 @@ func (t *Templates) Unused(input map[string]any) []string {
 // rather than in Go's spelling.
 func prepare(tree *parse.Tree, used *usage) error {
 	w := walker{tree: tree, used: used}
+	for _, node := range tree.Root.Nodes {
+		w.noteVerbatim(node)
+	}
 	return w.list(tree.Root, true)
 }
 
 type walker struct {
 	tree *parse.Tree
 	used *usage
+}
+
+// noteVerbatim takes note of {{ .field }} and {{ $.field }} outside of any branch.
+func (w *walker) noteVerbatim(node parse.Node) {
+	action, ok := node.(*parse.ActionNode)
+	if !ok || len(action.Pipe.Decl) > 0 || len(action.Pipe.Cmds) != 1 || len(action.Pipe.Cmds[0].Args) != 1 {
+		return
+	}
+	switch n := action.Pipe.Cmds[0].Args[0].(type) {
+	case *parse.FieldNode:
+		if len(n.Ident) == 1 {
+			w.used.verbatim[n.Ident[0]] = true
+		}
+	case *parse.VariableNode:
+		if len(n.Ident) == 2 && n.Ident[0] == "$" {
+			w.used.verbatim[n.Ident[1]] = true
+		}
+	}
 }
 
 // list and what it calls carry whether the dot is still the whole input.

@@ -1,0 +1,201 @@
+package lint_test
+
+import (
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/fallproof/fallproof/contracts"
+	"github.com/fallproof/fallproof/contracts/lint"
+	. "github.com/onsi/gomega"
+)
+
+const contractYAML = `name: total
+messages:
+  - {role: system, content: "Add up."}
+  - {role: user, content: "{{ .a }} and {{ .b }}"}
+variants:
+  beta/b:
+    messages:
+      - {role: user, content: "Add: {{ .a }}, {{ .b }}"}
+schema: schema.json
+sampling: {temperature: 0, samples: 15, max_output_tokens: 50}
+checks:
+  - {name: adds up, expr: output.total == input.a + input.b}
+  - {name: as expected, expr: expected == null || output == expected}
+thresholds: {prompt: 1.0, structure: 0.90, business: 0.90, round_trip: 0.90}
+valid_for: 24h
+cases: cases/
+`
+
+const schemaJSON = `{"type": "object", "properties": {"total": {"type": "number"}}, "required": ["total"], "additionalProperties": false}`
+
+// problems lints a sound contract in which the given texts have been replaced, pair by pair.
+func problems(t *testing.T, replacements ...string) []string {
+	t.Helper()
+	files := map[string]string{
+		"contract.yaml":  contractYAML,
+		"schema.json":    schemaJSON,
+		"cases/one.yaml": "name: one\ninput: {a: 0.1, b: 0.2}\nexpected: {total: 0.3}\n",
+		"cases/two.yaml": "name: two\ninput: {a: 1, b: 2}\n",
+	}
+	fsys, replacer := fstest.MapFS{}, strings.NewReplacer(replacements...)
+	changed := len(replacements) == 0
+	for name, content := range files {
+		replaced := replacer.Replace(content)
+		changed = changed || replaced != content
+		fsys["total/"+name] = &fstest.MapFile{Data: []byte(replaced)}
+	}
+	if !changed {
+		t.Fatalf("%q replaces nothing", replacements)
+	}
+	c, err := contracts.Load(fsys, "total")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var texts []string
+	for _, p := range lint.Lint(c) {
+		texts = append(texts, p.String())
+	}
+	return texts
+}
+
+func TestASoundContractHasNoProblems(t *testing.T) {
+	NewWithT(t).Expect(problems(t)).To(BeEmpty())
+}
+
+func TestLint(t *testing.T) {
+	for _, row := range []struct {
+		name         string
+		replacements []string
+		want         []string
+	}{
+		{"schema that does not compile", []string{`"type": "number"`, `"type": "money"`}, []string{
+			"schema.json: error: schema: /properties/total/type: ",
+		}},
+		{"schema that names no keys", []string{schemaJSON, `{"type": "array"}`, "expected: {total: 0.3}\n", "", "  - {name: as expected, expr: expected == null || output == expected}\n", ""}, []string{
+			"schema.json: error: the schema must describe an object and name its keys",
+			"contract.yaml:15: warning: no case has an expected answer",
+		}},
+		{"message that does not parse", []string{`"{{ .a }} and {{ .b }}"`, `"{{ .a"`}, []string{
+			"contract.yaml:3: error: message 2 (user):1: unclosed action",
+		}},
+		{"variable that is missing", []string{`"{{ .a }} and {{ .b }}"`, `"{{ .a }} and {{ .b }} {{ .c }}"`}, []string{
+			`contract.yaml:3: error: case "one": message 2 (user), line 1: variable "c" is missing`,
+			`contract.yaml:3: error: case "two": message 2 (user), line 1: variable "c" is missing`,
+		}},
+		{"variable that is not used", []string{"{a: 1, b: 2}", "{a: 1, b: 2, c: 3}"}, []string{
+			`contract.yaml:3: error: case "two": field "c" is used by no message`,
+			`contract.yaml:7: error: variant beta/b: case "two": field "c" is used by no message`,
+		}},
+		{"variant alone", []string{"Add: {{ .a }}, {{ .b }}", "Add: {{ .a }}"}, []string{
+			`contract.yaml:7: error: variant beta/b: case "one": field "b" is used by no message`,
+			`contract.yaml:7: error: variant beta/b: case "two": field "b" is used by no message`,
+		}},
+		{"variant without a user message", []string{`{role: user, content: "Add:`, `{role: system, content: "Add:`}, []string{
+			`contract.yaml:7: error: variant beta/b: case "one": no user message`,
+			`contract.yaml:7: error: variant beta/b: case "two": no user message`,
+		}},
+		{"checks that do not compile, all of them", []string{"output.total == input.a + input.b", "output.total", "expected == null ||", "expceted == null ||"}, []string{
+			`contract.yaml:12: error: check "adds up": is a value of no certain type, not a boolean`,
+			`contract.yaml:13: error: check "as expected": column 1: undeclared reference to 'expceted'`,
+		}},
+		{"check that fails on its own expected answer", []string{"input.a + input.b", "input.a - input.b"}, []string{
+			`cases/one.yaml: error: expected answer: check "adds up" does not hold`,
+		}},
+		{"check that errs on its own expected answer", []string{"input.a + input.b", "input.x + input.b"}, []string{
+			`cases/one.yaml: error: expected answer: check "adds up" cannot be evaluated: no such key: x`,
+		}},
+		{"expected answer that breaks the schema", []string{"{total: 0.3}", `{total: "0.3"}`, "output.total == input.a + input.b", "num(output.total) == 0.3"}, []string{
+			`cases/one.yaml: error: expected answer: schema_violation at "/total": expected number, but got string`,
+		}},
+		{"expected answer with a key that the contract does not know", []string{"{total: 0.3}", "{total: 0.3, note: x}", `, "additionalProperties": false`, ""}, []string{
+			"schema.json: warning: strict mode: /: additionalProperties must be false",
+			`cases/one.yaml: error: expected answer: unknown_key at "/note"`,
+		}},
+		{"no checks", []string{"checks:\n  - {name: adds up, expr: output.total == input.a + input.b}\n  - {name: as expected, expr: expected == null || output == expected}\n", ""}, []string{
+			"contract.yaml:1: warning: no checks: an answer that fits the schema and is wrong will pass",
+		}},
+		{"no expected answer", []string{"expected: {total: 0.3}\n", ""}, []string{
+			"contract.yaml:16: warning: no case has an expected answer: the checks have never been run",
+		}},
+		{"threshold out of reach", []string{"structure: 0.90", "structure: 0.98"}, []string{
+			"contract.yaml:14: error: structure 0.98 is out of reach: 2 cases × 15 samples = 30 perfect answers prove 0.905; it takes 149 answers, so samples: 75",
+		}},
+		{"one sample too few", []string{"samples: 15", "samples: 14"}, []string{
+			"contract.yaml:14: error: structure 0.9 is out of reach: 2 cases × 14 samples = 28 perfect answers prove 0.899; it takes 29 answers, so samples: 15",
+			"contract.yaml:14: error: business 0.9 is out of reach",
+			"contract.yaml:14: error: round_trip 0.9 is out of reach",
+		}},
+		{"threshold of one where nothing proves it", []string{"business: 0.90, round_trip: 0.90", "business: 1.0, round_trip: 1"}, []string{
+			"contract.yaml:14: error: business 1 cannot be proven by any number of samples: only prompt can be 1.0",
+			"contract.yaml:14: error: round_trip 1 cannot be proven by any number of samples: only prompt can be 1.0",
+		}},
+		{"two cases with the same input", []string{"{a: 1, b: 2}", "{b: 2e-1, a: 0.10}"}, []string{
+			`cases/two.yaml: warning: case "two" has the same input as cases/one.yaml`,
+		}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			got := problems(t, row.replacements...)
+			g.Expect(got).To(HaveLen(len(row.want)), "%q", got)
+			for i, want := range row.want {
+				g.Expect(got[i]).To(HavePrefix(want))
+			}
+		})
+	}
+}
+
+func TestStrictModeWarnings(t *testing.T) {
+	for _, row := range []struct {
+		schema string
+		want   []string
+	}{
+		{`{"type": "object", "properties": {"total": {"type": ["number", "null"]}}, "required": ["total"], "additionalProperties": false}`, nil},
+		{`{"type": "object", "properties": {"total": {}, "b": {}, "a": {}}, "required": ["total"], "additionalProperties": false}`,
+			[]string{"/: not required: a, b (write optional values as required and nullable)"}},
+		{`{"type": "object", "properties": {"total": {"minLength": 1, "oneOf": [{}], "format": "uri"}}, "required": ["total"], "additionalProperties": false}`,
+			[]string{"/properties/total: keyword minLength is not supported", "/properties/total: keyword oneOf is not supported", "/properties/total: format uri is not supported"}},
+		{`{"type": "object", "properties": {"total": {"anyOf": [{"type": "number"}, {"type": "object", "additionalProperties": false, "properties": {"a/b": true}, "required": ["a/b"]}]}}, "required": ["total"], "additionalProperties": false}`,
+			[]string{"/properties/total/anyOf/1/properties/a~1b: a boolean schema"}},
+		{`{"type": "object", "properties": {"total": {"$ref": "#/$defs/t"}}, "required": ["total"], "additionalProperties": false, "$defs": {"t": {"type": "array", "items": {"properties": {}}}}}`,
+			[]string{"/$defs/t/items: additionalProperties must be false"}},
+		{`{"anyOf": [{"type": "object", "properties": {"total": {}}, "required": ["total"], "additionalProperties": false}]}`,
+			[]string{"/: anyOf at the root"}},
+	} {
+		g := NewWithT(t)
+		got := problems(t, schemaJSON, row.schema, "{total: 0.3}", "{total: 0.3}")
+		var want []string
+		for _, w := range row.want {
+			want = append(want, "schema.json: warning: strict mode: "+w)
+		}
+		for i := range got {
+			if strings.HasPrefix(got[i], "cases/") {
+				got = got[:i] // what the schema makes of the expected answer is not this test's
+				break
+			}
+		}
+		g.Expect(got).To(HaveLen(len(want)), "%s: %q", row.schema, got)
+		for i := range want {
+			g.Expect(got[i]).To(Equal(want[i]))
+		}
+	}
+}
+
+func TestDeepNestingIsWarnedOfOnce(t *testing.T) {
+	schema := `{"type": "number"}`
+	for range 12 {
+		schema = `{"type": "object", "properties": {"total": ` + schema + `}, "required": ["total"], "additionalProperties": false}`
+	}
+	g := NewWithT(t)
+	got := problems(t, schemaJSON, schema)
+	g.Expect(got[0]).To(ContainSubstring("objects nested deeper than 10"))
+	g.Expect(got[1]).NotTo(ContainSubstring("strict"))
+}
+
+func TestFailed(t *testing.T) {
+	g := NewWithT(t)
+	g.Expect(lint.Failed(nil)).To(BeFalse())
+	g.Expect(lint.Failed([]lint.Problem{{Severity: lint.Warning}})).To(BeFalse())
+	g.Expect(lint.Failed([]lint.Problem{{Severity: lint.Warning}, {Severity: lint.Error}})).To(BeTrue())
+}

@@ -47,7 +47,7 @@ func (e Evidence) count(tokenizer string, messages []providers.Message) (int, bo
 func (e Evidence) promptChecks() []certification.Check {
 	wrong := map[string]bool{}
 	var checks []certification.Check
-	for _, f := range prompt.Judge(e.Pair.Contract, e.Pair.Target, e.Pair.Profile, e.count) {
+	for _, f := range e.prompt {
 		check := certification.Check{
 			Name: "prompt", Status: certification.CheckNotVerified, Reason: string(f.Reason), Case: f.Case, Detail: oneLine(f.Detail),
 		}
@@ -87,8 +87,8 @@ func (e Evidence) usageCheck(name string, local int) certification.Check {
 		Name: "usage", Case: name, Status: certification.CheckNotVerified, Reason: string(prompt.NotVerified),
 		Detail: "the provider reported no count of the prompt",
 	}
-	for _, sample := range e.Samples {
-		usage := sample.reading(e.Pair).outcome.Usage
+	for i, sample := range e.Samples {
+		usage := e.read[i].outcome.Usage
 		if sample.Case != name || usage == nil || usage.PromptTokens <= 0 {
 			continue
 		}

@@ -2,11 +2,16 @@ package certify_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/user"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json"
+
+	"github.com/fallproof/fallproof/contracts/certification"
 	"github.com/fallproof/fallproof/service/config"
 	"github.com/fallproof/fallproof/service/store"
 	"github.com/fallproof/fallproof/service/store/postgres"
@@ -27,15 +32,46 @@ func TestCertify(t *testing.T) {
 		options.Pairs = []certify.Pair{w.pair("invoice-extraction", "faithful"), w.pair("support-triage", "faithful")}
 	}
 	options.Out, options.T = os.Stdout, t
+	options.JUnit, options.JSON = filepath.Join(t.TempDir(), "junit.xml"), filepath.Join(t.TempDir(), "records.json")
 	result, err := certify.Run(t.Context(), options)
 	if err != nil {
 		t.Fatal(err)
 	}
+	checkFiles(t, options, result)
 	if got, want := len(result.Records), len(options.Pairs); got != want {
 		t.Fatalf("%d records were written for %d pairs", got, want)
 	}
 	if result.ExitCode() != 0 && !t.Failed() {
 		t.Fatal("not everything is certified, and no spec failed")
+	}
+	if _, err := certify.Run(t.Context(), options); !errors.Is(err, certify.ErrSecondRun) {
+		t.Fatalf("a second run in one process: %v", err)
+	}
+}
+
+// checkFiles compares the files that a run leaves with what it says.
+func checkFiles(t *testing.T, options certify.Options, result certify.Result) {
+	t.Helper()
+	text, err := os.ReadFile(options.JSON)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var document struct {
+		Complete bool                   `json:"complete"`
+		Records  []certification.Record `json:"records"`
+	}
+	if err := json.Unmarshal(text, &document); err != nil {
+		t.Fatal(err)
+	}
+	if !document.Complete || len(document.Records) != len(result.Records) || document.Records[0].ID != result.Records[0].ID {
+		t.Errorf("the JSON file does not hold what the run says:\n%s", text)
+	}
+	junit, err := os.ReadFile(options.JUnit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := strings.Count(string(junit), `<testcase name="[It]`), 4*len(options.Pairs); got != want {
+		t.Errorf("the JUnit file holds %d specs, want %d", got, want)
 	}
 }
 

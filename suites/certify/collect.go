@@ -10,6 +10,7 @@ import (
 
 	"github.com/fallproof/fallproof/contracts/binding"
 	"github.com/fallproof/fallproof/contracts/certification"
+	"github.com/fallproof/fallproof/contracts/prompt"
 	"github.com/fallproof/fallproof/service/store"
 )
 
@@ -23,6 +24,8 @@ type Evidence struct {
 	Record  *certification.Record // set where the run had its record already; then nobody was called
 
 	binding *binding.Binding
+	prompt  []prompt.Finding // what can be known of the prompts without asking
+	read    []reading        // of Samples, by position
 }
 
 // planned is how many samples a complete run has, the canary not counted.

@@ -16,12 +16,8 @@ func Judge(e Evidence) (certification.Record, error) {
 	if e.Record != nil {
 		return *e.Record, nil
 	}
-	if e.binding == nil {
-		bound, err := binding.Bind(e.Pair.Contract, e.Pair.Target, e.Pair.Profile)
-		if err != nil {
-			return certification.Record{}, err
-		}
-		e.binding = bound
+	if err := e.prepare(); err != nil {
+		return certification.Record{}, err
 	}
 	id, err := uuid.NewV7()
 	if err != nil {
@@ -39,6 +35,23 @@ func Judge(e Evidence) (certification.Record, error) {
 	record.Parameters = e.parameters()
 	record.ServedModels, record.Fingerprints = e.served()
 	return record, nil
+}
+
+// prepare does once what the parts of the judgement all need.
+func (e *Evidence) prepare() error {
+	if e.binding == nil {
+		bound, err := binding.Bind(e.Pair.Contract, e.Pair.Target, e.Pair.Profile)
+		if err != nil {
+			return err
+		}
+		e.binding = bound
+	}
+	e.prompt = prompt.Judge(e.Pair.Contract, e.Pair.Target, e.Pair.Profile, e.count)
+	e.read = make([]reading, len(e.Samples))
+	for i, sample := range e.Samples {
+		e.read[i] = sample.reading(e.Pair)
+	}
+	return nil
 }
 
 // heading is what a record says before anything was judged.
@@ -66,7 +79,7 @@ func (e Evidence) parameters() certification.Parameters {
 		}
 	}
 	read.TokenChecks = "verified"
-	for _, f := range prompt.Judge(e.Pair.Contract, e.Pair.Target, e.Pair.Profile, e.count) {
+	for _, f := range e.prompt {
 		if f.Reason == prompt.NotVerified {
 			read.TokenChecks = string(prompt.NotVerified)
 		}
@@ -83,8 +96,8 @@ func (e Evidence) served() (models, fingerprints []string) {
 		}
 		return append(list, name)
 	}
-	for _, sample := range e.Samples {
-		out := sample.reading(e.Pair).outcome
+	for _, read := range e.read {
+		out := read.outcome
 		models = add(models, out.ServedModel)
 		fingerprints = add(fingerprints, out.Fingerprint)
 	}

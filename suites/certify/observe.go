@@ -19,14 +19,14 @@ func (e Evidence) observe() []certification.Observation {
 	observations := make([]certification.Observation, 0, len(e.Samples))
 	for i, sample := range e.Samples {
 		o := certification.Observation{Case: sample.Case, Index: sample.Index}
-		e.read(&o, sample, e.Samples[:i])
+		e.observation(&o, i)
 		observations = append(observations, o)
 	}
 	return nameRefusals(observations)
 }
 
-func (e Evidence) read(o *certification.Observation, sample Sample, earlier []Sample) {
-	read := sample.reading(e.Pair)
+func (e Evidence) observation(o *certification.Observation, i int) {
+	sample, read := e.Samples[i], e.read[i]
 	o.Kind, o.Reason, o.Detail = certification.Unusable, string(read.outcome.Reason), read.outcome.Detail
 	switch {
 	case read.trouble:
@@ -35,7 +35,7 @@ func (e Evidence) read(o *certification.Observation, sample Sample, earlier []Sa
 		o.Reason = reasonNotRendered
 	case !read.answered():
 	default:
-		if why := stale(sample, earlier); why != "" {
+		if why := stale(sample, e.Samples[:i]); why != "" {
 			o.Reason, o.Detail = reasonNotFresh, why
 			return
 		}

@@ -1,0 +1,175 @@
+package certify
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/fallproof/fallproof/contracts"
+	"github.com/fallproof/fallproof/contracts/certification"
+	"github.com/fallproof/fallproof/providers"
+	"github.com/fallproof/fallproof/service/store"
+)
+
+func summarised(options Options) string {
+	var out bytes.Buffer
+	options.Out = &out
+	passed := certification.Dimension{Name: "structure", Status: certification.StatusPassed, Successes: 40, Samples: 40, LowerBound: 0.928, Threshold: 0.9}
+	failed := certification.Dimension{
+		Name: "business", Status: certification.StatusFailed, Successes: 32, Samples: 40, LowerBound: 0.668, Threshold: 0.9,
+		Findings: []certification.Finding{
+			{Reason: "the total", Count: 8, Case: "חשבונית", Sample: 2, Detail: "סה\"כ \x1b[31m\u202e does not hold"},
+		},
+	}
+	result := Result{RunName: "tonight"}
+	for _, one := range []struct {
+		contract, model string
+		dimensions      []certification.Dimension
+	}{
+		{"invoices", "good", []certification.Dimension{passed}}, {"triage", "good", []certification.Dimension{passed}},
+		{"invoices", "org/bad", []certification.Dimension{passed, failed}},
+	} {
+		result.add(certification.Record{
+			ID: "id-" + one.model, Contract: one.contract, Target: providers.Target{Provider: "p", Model: one.model},
+			Dimensions: one.dimensions, Verdict: certification.VerdictOf(one.dimensions),
+		})
+	}
+	if err := writeSummary(options, result); err != nil {
+		panic(err)
+	}
+	return out.String()
+}
+
+func TestSummary(t *testing.T) {
+	g := NewWithT(t)
+	text := summarised(Options{})
+	g.Expect(text).To(ContainSubstring("            invoices    triage\n"))
+	g.Expect(text).To(ContainSubstring("p/good      certified   certified\n"))
+	g.Expect(text).To(ContainSubstring("p/org/bad   rejected    -\n"))
+	g.Expect(text).To(ContainSubstring("invoices at p/org/bad: rejected (record id-org/bad)"))
+	g.Expect(text).To(ContainSubstring("business    failed     32 of 40, at least 0.668 with 95 % confidence; 0.90 is asked"))
+	g.Expect(text).To(ContainSubstring(`the total × 8, first in case חשבונית, sample 2: סה"כ`))
+	g.Expect(text).To(HaveSuffix("2 certified, 1 rejected, 0 inconclusive\n"))
+}
+
+// Foreign text moves no cursor and turns no line: on a terminal it is isolated, in a file it stands bare.
+func TestSummaryOfForeignText(t *testing.T) {
+	g := NewWithT(t)
+	for _, terminal := range []bool{false, true} {
+		text := summarised(Options{Terminal: terminal})
+		g.Expect(text).NotTo(ContainSubstring("\x1b"))
+		g.Expect(text).NotTo(ContainSubstring("\u202e"))
+		g.Expect(strings.Contains(text, "\u2068חשבונית\u2069")).To(Equal(terminal))
+		g.Expect(strings.Count(text, "\u2068")).To(Equal(strings.Count(text, "\u2069")))
+	}
+}
+
+func TestProgressInLines(t *testing.T) {
+	g := NewWithT(t)
+	var out bytes.Buffer
+	pair := Pair{Contract: &contracts.Contract{Name: "c"}, Target: providers.Target{Provider: "p", Model: "m"}}
+	p := newProgress(Options{Out: &out})
+	p.start(pair, 41, 10)
+	for range 31 {
+		p.sample(pair)
+	}
+	p.end(pair)
+	p.close()
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	g.Expect(lines[0]).To(Equal("collecting c at p/m: 41 calls, 10 of them are there already"))
+	g.Expect(lines[1]).To(Equal("collecting c at p/m: 13 of 41 (31 %)"))
+	g.Expect(lines[len(lines)-1]).To(HavePrefix("collected c at p/m in "))
+	g.Expect(lines).To(HaveLen(9), "a line for each tenth, not for each call")
+}
+
+func TestProgressBar(t *testing.T) {
+	g := NewWithT(t)
+	var out bytes.Buffer
+	pair := Pair{Contract: &contracts.Contract{Name: "c"}, Target: providers.Target{Provider: "p", Model: "m"}}
+	p := newBar(&out)
+	p.start(pair, 41, 1)
+	for range 30 {
+		p.sample(pair)
+	}
+	g.Expect(p.bar.State().CurrentNum).To(Equal(int64(30)))
+	g.Expect(p.bar.State().Max).To(Equal(int64(40)))
+	p.end(pair)
+	g.Expect(p.bar.State().Max).To(Equal(int64(30)), "calls that will not be made are no longer waited for")
+	p.close()
+	g.Expect(out.String()).To(ContainSubstring("collecting"))
+}
+
+func TestPause(t *testing.T) {
+	retry := Retry{Base: 10 * time.Millisecond, Max: time.Second}
+	for _, row := range []struct {
+		try         int
+		asked, want time.Duration
+	}{
+		{0, 0, 10 * time.Millisecond},
+		{2, 0, 40 * time.Millisecond},
+		{0, 300 * time.Millisecond, 300 * time.Millisecond},
+		{0, time.Hour, time.Second},
+		{60, 0, time.Second},
+	} {
+		if got := retry.pause(row.try, row.asked); got != row.want {
+			t.Errorf("try %d, %s asked: pause %s, want %s", row.try, row.asked, got, row.want)
+		}
+	}
+}
+
+// An answer that was served twice is told by its headers, or by being the same to its id long after.
+func TestStale(t *testing.T) {
+	noon := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+	sample := func(id string, after time.Duration, answer string) Sample {
+		return Sample{Seen: Seen{AttemptID: id, Answer: answer, Started: noon.Add(after), Finished: noon.Add(after + time.Second)}}
+	}
+	const one, other = `{"id":"1","created":5}`, `{"id":"2","created":5}`
+	first := sample("a", 0, one)
+	for _, row := range []struct {
+		name   string
+		sample Sample
+		stale  bool
+	}{
+		{"another answer", sample("b", time.Minute, other), false},
+		{"the same answer a minute later", sample("b", time.Minute, one), true},
+		{"the same answer within the second that servers count in", sample("b", 2*time.Second, one), false},
+		{"the very same call", sample("a", time.Minute, other), true},
+		{"an age", Sample{Seen: Seen{AttemptID: "b", Header: map[string]string{"Age": "30"}}}, true},
+		{"no age", Sample{Seen: Seen{AttemptID: "b", Header: map[string]string{"Age": "0"}}}, false},
+		{"a hit", Sample{Seen: Seen{AttemptID: "b", Header: map[string]string{"Cf-Cache-Status": "HIT"}}}, true},
+		{"a miss", Sample{Seen: Seen{AttemptID: "b", Header: map[string]string{"X-Cache": "MISS, MISS"}}}, false},
+	} {
+		if why := stale(row.sample, []Sample{first}); (why != "") != row.stale {
+			t.Errorf("%s: %q", row.name, why)
+		}
+	}
+}
+
+// What was stored is judged as what was seen.
+func TestSeenRoundTrip(t *testing.T) {
+	for _, ex := range []providers.Exchange{
+		{Status: 200, Body: []byte("{}"), Complete: true, Wrote: true, RequestBody: []byte("{}")},
+		{Status: 200, Body: []byte{0xff, 0xfe}, Complete: true, Wrote: true},
+		{Wrote: true, Err: contextDeadline()},
+		{Unbuildable: true},
+	} {
+		g := NewWithT(t)
+		text, err := Sample{Seen: seen("id", ex)}.encode()
+		g.Expect(err).NotTo(HaveOccurred())
+		back, err := decodeSample(storedSample(text))
+		g.Expect(err).NotTo(HaveOccurred())
+		rules := providers.Rules{}
+		g.Expect(providers.Classify(back.Seen.exchange(), rules)).To(Equal(providers.Classify(ex, rules)))
+	}
+	huge := seen("id", providers.Exchange{Status: 200, Complete: true, Body: bytes.Repeat([]byte("x"), maxAnswer+1)})
+	NewWithT(t).Expect(providers.Classify(huge.exchange(), providers.Rules{}).Reason).To(Equal(providers.ReasonMalformed))
+}
+
+func contextDeadline() error { return fmt.Errorf("reading: %w", context.DeadlineExceeded) }
+
+func storedSample(evidence string) store.Sample { return store.Sample{Evidence: evidence} }

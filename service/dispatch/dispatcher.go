@@ -106,8 +106,8 @@ func (d *Dispatcher) BootID() string { return d.bootID }
 
 // Start sweeps once and then works the doorbells, until Shutdown. It is called once.
 func (d *Dispatcher) Start(ctx context.Context) error {
-	if err := d.sweep(ctx); err != nil {
-		return err
+	if err := d.sweep(ctx); err != nil { // one attempt that cannot be swept keeps nobody from starting
+		d.log.Warn("the first sweep did not finish", "error", err)
 	}
 	go d.keepLeases()
 	// River's own context is not ctx: its end would cut work off in the middle. Shutdown ends it.
@@ -123,10 +123,14 @@ func (d *Dispatcher) Start(ctx context.Context) error {
 }
 
 // Shutdown stops intake and waits for the attempts that run here until ctx ends; the rest it leaves in
-// doubt, with the reason. Its error says that this was so. It is called once, after Start.
+// doubt, with the reason. Its error says that this was so. It is called once.
 func (d *Dispatcher) Shutdown(ctx context.Context) error {
 	d.flights.close()
 	d.stopIntake()
+	if d.stopQueue == nil {
+		d.die()
+		return nil
+	}
 	stopped := make(chan error, 1)
 	go func() { stopped <- d.stopQueue(context.WithoutCancel(ctx)) }() // its workers only wait for slots, and were woken
 	err := d.flights.wait(ctx)
@@ -142,7 +146,7 @@ func (d *Dispatcher) Shutdown(ctx context.Context) error {
 	case stopErr := <-stopped:
 		err = errors.Join(err, stopErr)
 	case <-last.Done():
-		err = errors.Join(err, errors.New("the queue did not stop"))
+		err = errors.Join(err, errors.New("the queue did not stop in time"))
 	}
 	for _, closeIdle := range d.idle {
 		closeIdle()

@@ -38,21 +38,26 @@ func (e *InvalidInput) Error() string {
 	return strings.Join(e.Pointers, ", ") + ": " + e.Detail
 }
 
-// answered says whether err is the store's word and repeating the call would hear it again. Any other
-// error may hide a transaction that did commit.
-func answered(err error) bool {
-	var (
-		conflict *store.KeyConflict
-		blocked  *store.Blocked
-		unproven *store.NotCertified
-	)
-	return final(err) || errors.Is(err, store.ErrJobFinal) || errors.Is(err, store.ErrAttemptsExhausted) ||
-		errors.As(err, &conflict) || errors.As(err, &blocked) || errors.As(err, &unproven)
-}
-
-// final says whether err answers a change of an existing attempt. The others of answered can then only
-// concern its next step, which is decided anew when the change is repeated.
+// final says whether err is the store's answer to a change of an existing attempt. Others of its own
+// errors can then only concern the next step, which is decided anew when the change is repeated. Any
+// other error may hide a transaction that did commit.
 func final(err error) bool {
 	var illegal *store.IllegalTransition
 	return err == nil || errors.As(err, &illegal) || errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrClosed)
+}
+
+// decided is final for the creation of a job.
+func decided(err error) bool {
+	var conflict *store.KeyConflict
+	return final(err) || errors.As(err, &conflict)
+}
+
+// answered is final for an explicit attempt, and for what an owner does to a job.
+func answered(err error) bool {
+	var (
+		blocked  *store.Blocked
+		unproven *store.NotCertified
+	)
+	return decided(err) || errors.Is(err, store.ErrJobFinal) || errors.Is(err, store.ErrAttemptsExhausted) ||
+		errors.As(err, &blocked) || errors.As(err, &unproven)
 }

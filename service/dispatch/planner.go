@@ -55,6 +55,14 @@ func newPlanner(st store.Store, cfg *config.Config) *planner {
 	return p
 }
 
+// brokenContract: an archive that was read and is none.
+type brokenContract struct {
+	digest string
+	cause  error
+}
+
+func (e *brokenContract) Error() string { return fmt.Sprintf("contract %s: %v", e.digest, e.cause) }
+
 // contract is the one that a job was created under. An error may pass: the archive could not be read.
 func (p *planner) contract(ctx context.Context, digest string) (*contracts.Contract, error) {
 	p.mu.Lock()
@@ -69,7 +77,7 @@ func (p *planner) contract(ctx context.Context, digest string) (*contracts.Contr
 	}
 	contract, err := contracts.FromArchive(archive)
 	if err != nil {
-		return nil, fmt.Errorf("contract %s: %w", digest, err)
+		return nil, &brokenContract{digest: digest, cause: err}
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -68,7 +68,7 @@ type call struct {
 func (d *Dispatcher) prepare(f *flight) (call, *store.Change) {
 	contract, err := d.planner.contract(d.life, f.job.ContractDigest)
 	if err != nil {
-		change := notSent(err, true)
+		change := notSent(err, !unlessUnreadable(err))
 		return call{}, &change
 	}
 	c, err := func() (call, error) {
@@ -170,7 +170,7 @@ func (d *Dispatcher) doubt(f *flight, heard <-chan struct{}) {
 		Ref: f.attempt.Ref, Event: job.EventDoubt, Reason: reasonTimeout, Detail: "no answer by the soft deadline",
 		By: d.bootID, Heard: true,
 	}, nil)
-	if err != nil {
+	if err != nil && !final(err) {
 		d.log.Warn("the soft deadline was not stored", "job", f.job.ID, "attempt", f.attempt.Number, "error", err)
 	}
 }

@@ -130,9 +130,13 @@ func limited(ctx context.Context, do func(context.Context) error) error {
 // settle brings the end of a flight to the store: its attempt is not running here afterwards.
 func (d *Dispatcher) settle(f *flight, change store.Change) {
 	change.Ref, change.By = f.attempt.Ref, d.bootID
-	s, err := d.newStep(d.life, f.job)
-	if err != nil { // its contract was read before it was sent, so that this is a defect or the shutdown's end
-		d.log.Error("no decision can be prepared; the sweep will", "job", f.job.ID, "error", err)
+	var s *step
+	_, err := d.insist(d.life, patience{}, unlessUnreadable, func(ctx context.Context) (err error) {
+		s, err = d.newStep(ctx, f.job)
+		return err
+	})
+	if err != nil {
+		d.log.Error("no next step can be decided", "job", f.job.ID, "error", err)
 	}
 	_, err = d.apply(d.life, patience{}, change, s)
 	var illegal *store.IllegalTransition
@@ -142,6 +146,12 @@ func (d *Dispatcher) settle(f *flight, change store.Change) {
 	case err != nil:
 		d.log.Error("the outcome was not stored", "job", f.job.ID, "attempt", f.attempt.Number, "event", change.Event, "error", err)
 	}
+}
+
+// unlessUnreadable says whether asking again for a job's contract would change nothing.
+func unlessUnreadable(err error) bool {
+	var broken *brokenContract
+	return final(err) || errors.As(err, &broken)
 }
 
 // notSent is the change of an attempt that provably wrote nothing to its provider.

@@ -50,7 +50,7 @@ func (d *Dispatcher) Submit(ctx context.Context, submission Submission) (store.M
 	defer s.giveBack()
 	// A client that leaves now must not leave an attempt behind that is stored as running and never runs.
 	var made store.Made
-	_, err = d.insist(context.WithoutCancel(ctx), patience{tries: tries}, answered, func(ctx context.Context) (err error) {
+	_, err = d.insist(context.WithoutCancel(ctx), patience{tries: tries}, decided, func(ctx context.Context) (err error) {
 		create.Decision = s.decision()
 		made, err = d.store.CreateJob(ctx, create)
 		return err

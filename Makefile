@@ -34,11 +34,11 @@ build: ## the static binary bin/fallproof
 .PHONY: test
 test: postgres with-postgres ## everything, on SQLite and on a real PostgreSQL (PACKAGES=, TESTFLAGS=)
 	go vet $(PACKAGES)
-	$(WITH_POSTGRES) go test -timeout 15m $(TESTFLAGS) $(PACKAGES)
+	$(WITH_POSTGRES) go test -vet=off -timeout 15m $(TESTFLAGS) $(PACKAGES)
 
 .PHONY: bench
 bench: postgres with-postgres ## the benchmarks; they report and do not judge (PACKAGES=, BENCH=)
-	$(WITH_POSTGRES) go test -timeout 30m -run '^$$' -bench '$(BENCH)' -benchmem -p 1 $(TESTFLAGS) $(PACKAGES)
+	$(WITH_POSTGRES) go test -vet=off -timeout 30m -run '^$$' -bench '$(BENCH)' -benchmem -p 1 $(TESTFLAGS) $(PACKAGES)
 
 .PHONY: lint
 lint: ## formatting, vet, golangci-lint, tidy modules with the right content

@@ -68,9 +68,9 @@ func (f fences) inATest(name string, at int, imported string) []string {
 	switch {
 	case to < 0 || imported == name || to < at && f.order[to].use != ended:
 		return nil
-	case f.order[to].use == inTests || f.order[to].use == simulated:
+	case to < at && (isCommand(name) || isSuite(name)):
 		return nil
-	case isCommand(name) && isSuite(imported):
+	case f.order[to].use == inTests || f.order[to].use == simulated:
 		return nil
 	default:
 		return []string{"a test of " + name + " imports " + imported + ", which stands below it, beside it or at the end"}
@@ -85,7 +85,7 @@ func (f fences) admits(wanted use, importer string, its use) bool {
 	case simulated:
 		return its == inTests || isSuite(importer) || isCommand(importer)
 	case ended:
-		return isCommand(importer)
+		return isCommand(importer) || isSuite(importer)
 	default:
 		return true
 	}
@@ -93,11 +93,13 @@ func (f fences) admits(wanted use, importer string, its use) bool {
 
 // place is the step on which a package stands, or -1.
 func (f fences) place(name string) int {
-	return slices.IndexFunc(f.order, func(r row) bool {
-		return slices.ContainsFunc(r.packages, func(entry string) bool {
-			return entry == name || strings.HasSuffix(entry, "/*") && path.Dir(entry) == path.Dir(name)
-		})
-	})
+	step := func(entry string) int {
+		return slices.IndexFunc(f.order, func(r row) bool { return slices.Contains(r.packages, entry) })
+	}
+	if at := step(name); at >= 0 {
+		return at
+	}
+	return step(path.Dir(name) + "/*")
 }
 
 // holdOn is the closest hold on a library: one on a part of it comes before one on the whole.

@@ -7,10 +7,11 @@ const (
 	anywhere  use = iota // whatever stands below it
 	inTests              // test files, and packages that are themselves for tests
 	simulated            // the same, and the command: demo and simulate run on it, and a job never does
-	ended                // the command alone: it stands at the end
+	ended                // the command, and suites further down: it stands at the end
 )
 
-// row is one step of the order. Packages of one row do not import each other; a name that ends in /* stands for every package directly below.
+// row is one step of the order. Packages of one row do not import each other; a name that
+// ends in /* stands for every package directly below that has no row of its own.
 type row struct {
 	packages []string
 	use      use
@@ -49,6 +50,7 @@ var order = []row{
 	{packages: []string{"service/web"}, job: "pages and assets of the dashboard"},
 	{packages: []string{"service/api"}, job: "routes, problem details, errors to statuses"},
 
+	{packages: []string{"suites/certify"}, use: ended, job: "judges evidence and writes records; what other suites need certified goes through it"},
 	{packages: []string{"suites/*"}, use: ended, job: "what is proven of the whole"},
 	{packages: []string{"cmd/fallproof"}, use: ended, job: "wiring"},
 }

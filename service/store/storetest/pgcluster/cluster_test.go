@@ -61,8 +61,7 @@ func TestNobodyElseCanReachTheServerAndItIsNotRoot(t *testing.T) {
 
 func TestAKilledProcessLeavesNoServer(t *testing.T) {
 	kills := map[string]func(process *os.Process) error{
-		"the process":           func(p *os.Process) error { return p.Kill() },
-		"its whole group":       func(p *os.Process) error { return syscall.Kill(-p.Pid, syscall.SIGKILL) },
+		"with its whole group":  func(p *os.Process) error { return syscall.Kill(-p.Pid, syscall.SIGKILL) },
 		"an interrupt typed in": func(p *os.Process) error { return syscall.Kill(-p.Pid, syscall.SIGINT) },
 	}
 	for name, kill := range kills {

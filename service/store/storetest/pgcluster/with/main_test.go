@@ -57,6 +57,9 @@ func with(t *testing.T, arguments ...string) *exec.Cmd {
 	return command
 }
 
+// nowhere lends a server that is never contacted, to tests about the command alone.
+const nowhere = pgcluster.URLVariable + "=postgres://nobody@127.0.0.1:1/none"
+
 func TestTheCommandFindsAServerThatIsGoneAfterwards(t *testing.T) {
 	g := gomega.NewWithT(t)
 	output, err := with(t, "--", "env", roleVariable+"=probe", os.Args[0]).CombinedOutput()
@@ -81,8 +84,6 @@ func TestALentServerIsPassedOn(t *testing.T) {
 }
 
 func TestExitCodes(t *testing.T) {
-	// A lent server that is never contacted: these are about the command alone.
-	const nowhere = pgcluster.URLVariable + "=postgres://nobody@127.0.0.1:1/none"
 	cases := map[string]struct {
 		arguments   []string
 		environment string
@@ -117,25 +118,43 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-func TestSignalsReachTheCommandAndTheServerStopsAfterIt(t *testing.T) {
-	for name, sent := range map[string]syscall.Signal{"TERM": syscall.SIGTERM, "INT": syscall.SIGINT, "HUP": syscall.SIGHUP} {
-		t.Run(name, func(t *testing.T) {
-			g := gomega.NewWithT(t)
-			command := with(t, "sh", "-c", `trap 'echo took it; exit 9' `+name+`; echo $`+pgcluster.URLVariable+`; while :; do sleep 0.02; done`)
-			output, err := command.StdoutPipe()
-			g.Expect(err).NotTo(gomega.HaveOccurred())
-			g.Expect(command.Start()).To(gomega.Succeed())
-			lines := bufio.NewScanner(output)
-			g.Expect(lines.Scan()).To(gomega.BeTrue())
-			at, err := url.Parse(lines.Text())
-			g.Expect(err).NotTo(gomega.HaveOccurred())
-			g.Expect(at.Query().Get("host")).To(gomega.BeADirectory())
+func TestTheServerStopsAfterACommandThatWasStopped(t *testing.T) {
+	g := gomega.NewWithT(t)
+	seen := interrupt(t, syscall.SIGTERM, with(t, trap("TERM")...))
+	at, err := url.Parse(seen)
+	g.Expect(err).NotTo(gomega.HaveOccurred())
+	g.Expect(at.Query().Get("host")).NotTo(gomega.BeAnExistingFile())
+}
 
-			g.Expect(command.Process.Signal(sent)).To(gomega.Succeed())
-			g.Expect(lines.Scan()).To(gomega.BeTrue())
-			g.Expect(lines.Text()).To(gomega.Equal("took it"))
-			g.Expect(command.Wait()).To(gomega.MatchError("exit status 9"))
-			g.Expect(at.Query().Get("host")).NotTo(gomega.BeAnExistingFile())
+func TestSignalsReachTheCommand(t *testing.T) {
+	for name, sent := range map[string]syscall.Signal{"INT": syscall.SIGINT, "HUP": syscall.SIGHUP, "QUIT": syscall.SIGQUIT} {
+		t.Run(name, func(t *testing.T) {
+			command := with(t, trap(name)...)
+			command.Env = append(command.Env, nowhere)
+			interrupt(t, sent, command)
 		})
 	}
+}
+
+// trap is a command that prints the URL of its server and then goes on until the signal comes.
+func trap(signal string) []string {
+	return []string{"sh", "-c", `trap 'echo took it; exit 9' ` + signal + `; echo $` + pgcluster.URLVariable + `; while :; do sleep 0.02; done`}
+}
+
+// interrupt starts the command, sends it the signal once it runs, and expects the trapped command's own
+// ending. It returns the URL that the command saw.
+func interrupt(t *testing.T, sent syscall.Signal, command *exec.Cmd) (seen string) {
+	t.Helper()
+	g := gomega.NewWithT(t)
+	output, err := command.StdoutPipe()
+	g.Expect(err).NotTo(gomega.HaveOccurred())
+	g.Expect(command.Start()).To(gomega.Succeed())
+	lines := bufio.NewScanner(output)
+	g.Expect(lines.Scan()).To(gomega.BeTrue())
+	seen = lines.Text()
+	g.Expect(command.Process.Signal(sent)).To(gomega.Succeed())
+	g.Expect(lines.Scan()).To(gomega.BeTrue())
+	g.Expect(lines.Text()).To(gomega.Equal("took it"))
+	g.Expect(command.Wait()).To(gomega.MatchError("exit status 9"))
+	return seen
 }

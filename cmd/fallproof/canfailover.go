@@ -28,11 +28,13 @@ func (p *program) canFailoverCommand() *cobra.Command {
 			if contract == "" || to == "" {
 				return usagef("--contract and --to are required")
 			}
-			return p.withStore(cmd.Context(), func(c *config.Config, s store.Store) error {
-				named, target, err := pair(c, contract, to)
-				if err != nil {
-					return err
-				}
+			var named *contracts.Contract
+			var target providers.Target
+			find := func(c *config.Config) (err error) {
+				named, target, err = pair(c, contract, to)
+				return err
+			}
+			return p.withStore(cmd.Context(), find, func(c *config.Config, s store.Store) error {
 				return p.canFailover(cmd.Context(), c, s, named, target, asJSON)
 			})
 		},

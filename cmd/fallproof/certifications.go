@@ -56,7 +56,7 @@ func (p *program) certificationsListCommand() *cobra.Command {
 				}
 				filter.Target = &parsed
 			}
-			return p.withStore(cmd.Context(), func(_ *config.Config, s store.Store) error {
+			return p.withStore(cmd.Context(), nil, func(_ *config.Config, s store.Store) error {
 				return p.listRecords(cmd.Context(), s, filter, asJSON)
 			})
 		},
@@ -106,7 +106,7 @@ func (p *program) certificationsShowCommand() *cobra.Command {
 		Use: "show ID", Short: "Show one record with its figures and findings", Args: cobra.ExactArgs(1),
 		Example: "  fallproof certifications show 0197b1c4-0000-7000-8000-000000000000",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.withStore(cmd.Context(), func(_ *config.Config, s store.Store) error {
+			return p.withStore(cmd.Context(), nil, func(_ *config.Config, s store.Store) error {
 				record, err := s.Record(cmd.Context(), args[0])
 				if err != nil {
 					return missingRecord(args[0], err)
@@ -196,7 +196,7 @@ func (p *program) certificationsRevokeCommand() *cobra.Command {
 			if strings.TrimSpace(reason) == "" {
 				return usagef("--reason is required: it stands in the record from now on")
 			}
-			return p.withStore(cmd.Context(), func(_ *config.Config, s store.Store) error {
+			return p.withStore(cmd.Context(), nil, func(_ *config.Config, s store.Store) error {
 				who, where := operator()
 				record, err := s.Revoke(cmd.Context(), args[0], reason, "cli:"+who+"@"+where)
 				if err != nil {

@@ -40,8 +40,13 @@ func (p *program) certifyCommand() *cobra.Command {
 			if cmd.Flags().Changed("samples") && flags.samples < 1 {
 				return usagef("--samples %d: want at least 1", flags.samples)
 			}
-			return p.withStore(cmd.Context(), func(c *config.Config, s store.Store) error {
-				return p.certify(cmd.Context(), c, s, flags)
+			var pairs []certify.Pair
+			bind := func(c *config.Config) (err error) {
+				pairs, err = choosePairs(c, flags)
+				return err
+			}
+			return p.withStore(cmd.Context(), bind, func(_ *config.Config, s store.Store) error {
+				return p.certify(cmd.Context(), s, pairs, flags)
 			})
 		},
 	}
@@ -55,15 +60,15 @@ func (p *program) certifyCommand() *cobra.Command {
 	return command
 }
 
-func (p *program) certify(ctx context.Context, c *config.Config, s store.Store, flags certifyFlags) error {
+func choosePairs(c *config.Config, flags certifyFlags) ([]certify.Pair, error) {
 	selected, err := selectPairs(c, flags)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	pairs, err := bindPairs(c, selected)
-	if err != nil {
-		return err
-	}
+	return bindPairs(c, selected)
+}
+
+func (p *program) certify(ctx context.Context, s store.Store, pairs []certify.Pair, flags certifyFlags) error {
 	who, where := operator()
 	result, err := certify.Run(ctx, certify.Options{
 		Pairs: pairs, Store: s, RunName: flags.run, Samples: flags.samples,

@@ -36,7 +36,7 @@ func (p *program) keysCreateCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.withStore(cmd.Context(), func(_ *config.Config, s store.Store) error {
+			return p.withStore(cmd.Context(), nil, func(_ *config.Config, s store.Store) error {
 				return p.createKey(cmd.Context(), s, owner, wanted)
 			})
 		},
@@ -103,7 +103,7 @@ func (p *program) keysListCommand() *cobra.Command {
 		Use: "list", Short: "List keys, never the secrets", Args: cobra.NoArgs,
 		Example: "  fallproof keys list\n  fallproof keys list --owner billing --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.withStore(cmd.Context(), func(_ *config.Config, s store.Store) error {
+			return p.withStore(cmd.Context(), nil, func(_ *config.Config, s store.Store) error {
 				return p.listKeys(cmd.Context(), s, owner, asJSON)
 			})
 		},
@@ -137,7 +137,7 @@ func (p *program) keysRevokeCommand() *cobra.Command {
 		Use: "revoke ID", Short: "End a key's use, for good", Args: cobra.ExactArgs(1),
 		Example: "  fallproof keys revoke 0197b1c4-0000-7000-8000-000000000000",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.withStore(cmd.Context(), func(_ *config.Config, s store.Store) error {
+			return p.withStore(cmd.Context(), nil, func(_ *config.Config, s store.Store) error {
 				err := s.RevokeKey(cmd.Context(), args[0])
 				if errors.Is(err, store.ErrNotFound) {
 					return failed(fmt.Errorf("no key has the id %q", args[0]))

@@ -25,7 +25,7 @@ func (p *program) migrateCommand() *cobra.Command {
 		Long:    "Every verb that opens the store does the same first; this one does nothing else.",
 		Example: "  fallproof migrate up\n  DATABASE_URL=postgres://db.example/fallproof fallproof migrate up",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.withStore(cmd.Context(), func(*config.Config, store.Store) error { return p.print("the schema is up to date\n") })
+			return p.withStore(cmd.Context(), nil, func(*config.Config, store.Store) error { return p.print("the schema is up to date\n") })
 		},
 	}
 	return group("migrate", "The store's schema", up, status)

@@ -52,11 +52,17 @@ func isPostgres(url string) bool {
 	return strings.HasPrefix(url, "postgres://") || strings.HasPrefix(url, "postgresql://")
 }
 
-// withStore runs a verb that needs configuration and store, and closes the store after it.
-func (p *program) withStore(ctx context.Context, do func(*config.Config, store.Store) error) (err error) {
+// withStore runs a verb that needs configuration and store, and closes the store after it. check sees the
+// configuration first: a request that cannot be served opens, migrates and creates nothing.
+func (p *program) withStore(ctx context.Context, check func(*config.Config) error, do func(*config.Config, store.Store) error) (err error) {
 	c, err := p.load()
 	if err != nil {
 		return err
+	}
+	if check != nil {
+		if err := check(c); err != nil {
+			return err
+		}
 	}
 	opened, err := openStore(ctx, c)
 	if err != nil {

@@ -63,7 +63,7 @@ func (p *program) root() *cobra.Command {
 	root.PersistentFlags().StringVar(&p.configPath, "config", "", "configuration file (default "+config.DefaultPath+", which may be absent)")
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(
-		p.serveCommand(), p.certifyCommand(), p.canFailoverCommand(), p.certificationsCommand(), p.contractsCommand(),
+		p.demoCommand(), p.serveCommand(), p.certifyCommand(), p.canFailoverCommand(), p.certificationsCommand(), p.contractsCommand(),
 		p.jobsCommand(), p.keysCommand(), p.migrateCommand(), p.simulateCommand(), p.versionCommand(),
 	)
 	return root

@@ -39,7 +39,7 @@ func (p *program) serveCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.withStore(cmd.Context(), func(c *config.Config, s store.Store) error {
+			return p.withStore(cmd.Context(), checkKeys, func(c *config.Config, s store.Store) error {
 				if listen != "" {
 					c.Server.Listen = listen
 				}
@@ -50,6 +50,14 @@ func (p *program) serveCommand() *cobra.Command {
 	command.Flags().StringVar(&listen, "listen", "", "address to listen on (default server.listen of the configuration)")
 	command.Flags().StringVar(&format, "log", "text", "how the log on stderr is written: text, json or off")
 	return command
+}
+
+// checkKeys fails at the start rather than at the first call of a provider.
+func checkKeys(c *config.Config) error {
+	if err := c.CheckAPIKeys(); err != nil {
+		return usage(err)
+	}
+	return nil
 }
 
 func newLogger(w io.Writer, format string) (*slog.Logger, error) {
@@ -67,9 +75,6 @@ func newLogger(w io.Writer, format string) (*slog.Logger, error) {
 
 // serve runs the service until ctx ends, and then lets what was accepted finish.
 func (p *program) serve(ctx context.Context, c *config.Config, s store.Store, logger *slog.Logger) error {
-	if err := c.CheckAPIKeys(); err != nil {
-		return usage(err)
-	}
 	dispatcher, err := dispatch.New(dispatch.Options{Store: s, Config: c, Logger: logger})
 	if err != nil {
 		return usage(err)

@@ -1,0 +1,98 @@
+package api_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/onsi/gomega"
+
+	"github.com/fallproof/fallproof/contracts/value"
+	"github.com/fallproof/fallproof/providers"
+)
+
+func TestTheCatalogueIsReadable(t *testing.T) {
+	s := newService(t)
+	type summary struct {
+		Name   string `json:"name"`
+		Digest string `json:"contract_digest"`
+		Cases  int    `json:"cases"`
+	}
+	list := decode[struct {
+		Items []summary `json:"items"`
+	}](s, s.send(s.operator, http.MethodGet, "/v1/contracts", ""))
+	triage, _ := s.config.Catalog.Get("support-triage")
+	s.Expect(list.Items).To(gomega.ConsistOf(
+		gomega.HaveField("Name", "invoice-extraction"), summary{"support-triage", triage.Digest(), len(triage.Cases)}))
+
+	one := s.send(s.client, http.MethodGet, "/v1/contracts/support-triage", "")
+	s.Expect(one.Body["route"]).To(gomega.Equal(map[string]any{
+		"primary": "patient/faithful", "fallbacks": []any{"spare/faithful"}, "max_attempts": value.Number("3"),
+		"on_refusal": "final", "require_certified_primary": false,
+	}))
+	s.Expect(one.Body["schema"]).To(gomega.HaveKey("properties"))
+	unrouted := s.send(s.client, http.MethodGet, "/v1/contracts/invoice-extraction", "")
+	s.Expect(unrouted.Body["route"]).To(gomega.BeNil())
+
+	s.refused(http.StatusNotFound, "not-found", s.client, http.MethodGet, "/v1/contracts/nothing", "")
+	s.refused(http.StatusNotFound, "not-found", s.client, http.MethodGet, "/v1/contracts/nothing/targets", "")
+	s.refused(http.StatusUnauthorized, "unauthorized", "", http.MethodGet, "/v1/contracts", "")
+}
+
+// target is one entry of a contract's targets.
+type target struct {
+	Target   string   `json:"target"`
+	Role     string   `json:"role"`
+	Eligible bool     `json:"eligible"`
+	Reasons  []string `json:"reasons"`
+	Record   *string  `json:"certification_id"`
+}
+
+func (s *service) targets() []target {
+	s.t.Helper()
+	return decode[struct {
+		Items []target `json:"items"`
+	}](s, s.send(s.client, http.MethodGet, "/v1/contracts/support-triage/targets", "")).Items
+}
+
+func TestEveryTargetSaysWhyNotAndARevocationCounts(t *testing.T) {
+	s := newService(t)
+	spare := providers.Target{Provider: "spare", Model: "faithful"}
+	id := s.certify(spare)
+	s.Expect(s.targets()).To(gomega.ConsistOf(
+		target{"patient/faithful", "primary", false, []string{"no_certification"}, nil},
+		target{"spare/faithful", "fallback", true, []string{}, &id},
+		target{"patient/hold", "other", false, []string{"no_certification", "not_in_route"}, nil},
+		target{"hasty/hold", "other", false, []string{"no_certification", "not_in_route"}, nil},
+	))
+
+	revoke := "/v1/certifications/" + id + "/revoke"
+	s.refused(http.StatusForbidden, "forbidden", s.client, http.MethodPost, revoke, `{"reason": "r"}`)
+	s.refused(http.StatusBadRequest, "malformed-body", s.operator, http.MethodPost, revoke, "")
+	s.refused(http.StatusBadRequest, "malformed-body", s.operator, http.MethodPost, revoke, "{}")
+	s.refused(http.StatusNotFound, "not-found", s.operator, http.MethodPost, "/v1/certifications/nothing/revoke", `{"reason": "r"}`)
+	revoked := s.send(s.operator, http.MethodPost, revoke, `{"reason": "wrong model"}`)
+	s.Expect(revoked.Status).To(gomega.Equal(http.StatusOK), revoked.Text)
+	s.Expect(revoked.Body["revoked_reason"]).To(gomega.Equal("wrong model"))
+	s.Expect(revoked.Body["revoked_by"]).To(gomega.HavePrefix("key:"))
+	s.Expect(revoked.Body["revoked_at"]).NotTo(gomega.BeNil())
+	s.Expect(s.targets()).To(gomega.ContainElement(target{"spare/faithful", "fallback", false, []string{"revoked"}, &id}))
+	s.Expect(s.send(s.client, http.MethodGet, "/v1/certifications/"+id, "").Text).To(gomega.Equal(revoked.Text))
+}
+
+func TestRecordsAreListed(t *testing.T) {
+	s := newService(t)
+	id := s.certify(providers.Target{Provider: "spare", Model: "faithful"})
+	for query, want := range map[string]int{
+		"": 1, "?contract=support-triage&target=spare/faithful": 1, "?target=spare%2Ffaithful": 1,
+		"?contract=invoice-extraction": 0, "?target=patient/faithful": 0,
+	} {
+		items := s.send(s.client, http.MethodGet, "/v1/certifications"+query, "").Body["items"].([]any)
+		s.Expect(items).To(gomega.HaveLen(want), query)
+		if want == 1 {
+			s.Expect(items[0]).To(gomega.HaveKeyWithValue("id", id))
+			s.Expect(items[0]).To(gomega.HaveKeyWithValue("verdict", "certified"))
+		}
+	}
+	s.refused(http.StatusBadRequest, "invalid-parameter", s.client, http.MethodGet, "/v1/certifications?target=spare", "")
+	s.refused(http.StatusNotFound, "not-found", s.client, http.MethodGet, "/v1/certifications/nothing", "")
+}

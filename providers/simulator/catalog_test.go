@@ -21,7 +21,7 @@ type catalogCase struct {
 	Expected map[string]any    `yaml:"expected"`
 }
 
-func catalogCases(t *testing.T, contract string) []catalogCase {
+func catalogCases(t testing.TB, contract string) []catalogCase {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("..", "..", "contracts", "catalog", contract, "cases", "*.yaml"))
 	if err != nil || len(files) != 8 {

@@ -166,7 +166,7 @@ type shipped struct {
 	schema []byte
 }
 
-func shippedContract(t *testing.T, name string) *shipped {
+func shippedContract(t testing.TB, name string) *shipped {
 	t.Helper()
 	folder := filepath.Join("..", "..", "contracts", "catalog", name)
 	text, err := os.ReadFile(filepath.Join(folder, "contract.yaml"))
@@ -205,7 +205,7 @@ func (c *shipped) request(model string, input map[string]string, order string) [
 }
 
 // sample is a request that every model can read, with the right answer.
-func sample(t *testing.T, model string) (body []byte, expected map[string]any) {
+func sample(t testing.TB, model string) (body []byte, expected map[string]any) {
 	t.Helper()
 	c := catalogCases(t, "invoice-extraction")[1]
 	return shippedContract(t, "invoice-extraction").request(model, c.Input, ""), c.Expected

@@ -5,6 +5,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"unicode/utf8"
 )
 
 // maxFolderBytes keeps a wrongly named folder (a home directory, say) from being read into memory.
@@ -22,6 +23,8 @@ func readFolder(fsys fs.FS, dir string) (map[string][]byte, error) {
 		switch {
 		case err != nil:
 			return &FileError{File: path.Join(dir, name), Message: plain(err)}
+		case !utf8.ValidString(name):
+			return &FileError{File: fmt.Sprintf("%+q", path.Join(dir, name)), Message: "the name is not UTF-8"}
 		case entry.IsDir():
 			return nil
 		case !entry.Type().IsRegular():

@@ -147,7 +147,7 @@ func TestLoadOfAMissingFolder(t *testing.T) {
 	NewWithT(t).Expect(err).To(MatchError("nowhere: no such file or directory"))
 }
 
-func TestLoadRefusesLinksRatherThanLeavingThemOut(t *testing.T) {
+func TestLoadRefusesOddFilesRatherThanLeavingThemOut(t *testing.T) {
 	g := NewWithT(t)
 	root := t.TempDir()
 	for name, file := range folder("greeting", minimal(), nil) {
@@ -156,6 +156,11 @@ func TestLoadRefusesLinksRatherThanLeavingThemOut(t *testing.T) {
 	}
 	_, err := contracts.Load(os.DirFS(root), "greeting")
 	g.Expect(err).NotTo(HaveOccurred())
+	odd := filepath.Join(root, "greeting", "caf\xe9.txt")
+	g.Expect(os.WriteFile(odd, nil, 0o600)).To(Succeed())
+	_, err = contracts.Load(os.DirFS(root), "greeting")
+	g.Expect(err).To(MatchError(`"greeting/caf\xe9.txt": the name is not UTF-8`))
+	g.Expect(os.Remove(odd)).To(Succeed())
 	g.Expect(os.Symlink("schema.json", filepath.Join(root, "greeting", "other.json"))).To(Succeed())
 	_, err = contracts.Load(os.DirFS(root), "greeting")
 	g.Expect(err).To(MatchError(ContainSubstring("greeting/other.json: neither a file nor a folder")))

@@ -1,7 +1,6 @@
 package prompt
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -20,7 +19,7 @@ var functions = template.FuncMap{
 	"eq":         equal,
 	"ne":         func(a, b any) (bool, error) { same, err := equal(a, b); return !same, err },
 	"has":        func(object map[string]any, key string) bool { _, ok := object[key]; return ok },
-	"json":       func(v any) (string, error) { return encode(v) },
+	"json":       encode,
 	"join":       join,
 	"lower":      strings.ToLower,
 	"upper":      strings.ToUpper,
@@ -82,7 +81,7 @@ func join(list []any, separator string) (string, error) {
 	for i, element := range list {
 		text, err := asText(element)
 		if err != nil {
-			return "", errors.New("join: " + err.Error())
+			return "", fmt.Errorf("join: %w", err)
 		}
 		texts[i] = text
 	}

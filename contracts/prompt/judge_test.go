@@ -53,6 +53,10 @@ func TestJudge(t *testing.T) {
 			[]prompt.Finding{{"", prompt.Unparsable, "message 2 (user):1: unclosed action"}}, false},
 		{"missing variable in one case", func(c *contracts.Contract, _ *providers.Profile) { c.Cases[1].Input = map[string]any{} }, words,
 			[]prompt.Finding{{"two", prompt.MissingVariable, `message 2 (user), line 1: variable "text" is missing from the input`}}, false},
+		{"a value that the message cannot take", func(c *contracts.Contract, _ *providers.Profile) {
+			c.Messages[1].Content = "{{ .text.inner }}"
+			c.Cases = c.Cases[:1]
+		}, words, []prompt.Finding{{"one", prompt.RenderFailed, "message 2 (user), line 1: <.text.inner>: can't evaluate field inner in type interface {}"}}, false},
 		{"unused variable", func(c *contracts.Contract, _ *providers.Profile) { c.Cases[0].Input["extra"] = "x" }, words,
 			[]prompt.Finding{{"one", prompt.UnusedVariable, `field "extra" is used by no message`}}, false},
 		{"system message too late", func(c *contracts.Contract, _ *providers.Profile) {

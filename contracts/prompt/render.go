@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"strings"
 	"text/template"
-	"text/template/parse"
 
 	"github.com/fallproof/fallproof/contracts"
 	"github.com/fallproof/fallproof/providers"
@@ -49,9 +48,6 @@ func Parse(c *contracts.Contract, target providers.Target) (*Templates, error) {
 		}
 		if len(t.Templates()) > 1 {
 			return nil, fmt.Errorf("%s: define and block are not possible in a message", name)
-		}
-		if t.Tree == nil { // nothing but white space
-			t.Tree = &parse.Tree{Root: &parse.ListNode{NodeType: parse.NodeList}}
 		}
 		if err := prepare(t.Tree, &templates.used); err != nil {
 			return nil, err

@@ -117,6 +117,11 @@ func TestRenderFailures(t *testing.T) {
 		`{{ .text.inner }}`:   "message 1 (user), line 1: ",
 		`{{ .none.inner }}`:   "message 1 (user), line 1: ",
 		`{{ index .list 9 }}`: "index out of range",
+		`{{ 1i }}`:            "complex128 cannot stand in a prompt",
+		`{{ json 1i }}`:       "complex128 cannot stand in a prompt",
+		`{{ eq 1i .text }}`:   "complex128 cannot stand in a prompt",
+		`{{ eq .text 1i }}`:   "complex128 cannot stand in a prompt",
+		`{{ ne .text 1i }}`:   "complex128 cannot stand in a prompt",
 		`{{ upper .list }}`:   "wrong type",
 		`{{ range 100000000 }}0123456789012345678901234567890123456789{{ end }}`: "longer than 16 MiB",
 	} {

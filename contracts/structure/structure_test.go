@@ -24,7 +24,7 @@ const schema = `{
   "required": ["id"]
 }`
 
-func compile(t *testing.T, schema string) *structure.Checker {
+func compile(t testing.TB, schema string) *structure.Checker {
 	t.Helper()
 	checker, err := structure.Compile(&contracts.Contract{Schema: []byte(schema)})
 	if err != nil {

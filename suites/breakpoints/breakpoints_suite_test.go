@@ -1,0 +1,43 @@
+package breakpoints
+
+import (
+	"testing"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/fallproof/fallproof/service/store/storetest/pgcluster"
+)
+
+func TestMain(m *testing.M) { pgcluster.Main(m) }
+
+// TestBreakpoints puts the built binary through every scenario, on both engines.
+func TestBreakpoints(t *testing.T) {
+	RegisterFailHandler(Fail)
+	BeforeSuite(build)
+	Describe("before anything is served", startup)
+	for _, on := range engines {
+		// In order, because the lost replica is killed first and looked after last: its leases run out meanwhile.
+		Describe("on "+on.name, Ordered, ContinueOnFailure, func() { story(on) })
+	}
+	RunSpecs(t, "breakpoints")
+}
+
+// story is all scenarios on one engine.
+func story(on engine) {
+	lost := &lostReplica{}
+	main := &stage{}
+	BeforeAll(lost.prepare(on))
+	BeforeAll(main.prepareMain(on))
+	It("ends at once, with one line, where the database cannot be reached", unreachable(on))
+	It("loses a replica", lost.loses)
+	Context("a deployment", func() {
+		Specs(&main.Deployment)
+		main.owners()
+		main.proofs()
+		main.slots()
+	})
+	It("restarts in order, and under another configuration", restarts(on))
+	It("is verified by the binary's own suite", main.verified)
+	It("knows in time that the lost replica's attempts are in doubt", lost.known)
+}

@@ -1,0 +1,206 @@
+package breakpoints
+
+import (
+	"context"
+	"net/http"
+	"syscall"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/gexec"
+)
+
+const (
+	edited = "edited" // a contract that is changed between two starts
+	steady = "steady" // one that is not
+	small  = "gamma/gamma-small"
+)
+
+const restartConfig = `
+server:
+  listen: 127.0.0.1:0
+  accept_sources: [live]
+  shutdown_timeout: 3s
+store: {url: "$STORE"}
+contracts: ./contracts
+providers:
+  alpha:
+    {base_url: $SIMULATOR, source: simulated, models: {alpha-large: {context_window: 128000, tokenizer: o200k_base}}}
+  beta:
+    {base_url: $SIMULATOR, source: simulated, models: {beta-medium: {context_window: 128000, tokenizer: o200k_base}}}
+  gamma:
+    {base_url: $SIMULATOR, source: simulated, models: {gamma-small: {context_window: 128000, tokenizer: o200k_base}}}
+routes:
+  edited: {primary: alpha/alpha-large, fallbacks: [beta/beta-medium]}
+  steady: {primary: alpha/alpha-large, fallbacks: [gamma/gamma-small]}
+`
+
+// restarts is one deployment through three configurations.
+func restarts(on engine) func(context.Context) {
+	return func(ctx context.Context) {
+		g := newStage(ctx, on, restartConfig, "alpha-large", "beta-medium", "gamma-small")
+		g.contract(edited)
+		g.contract(steady)
+		g.certify(0, edited, fallback)
+		g.certify(0, steady, small)
+		g.Contract, g.Primary, g.Fallback = edited, primary, fallback
+		s := &scene{Deployment: &g.Deployment}
+		s.begin(ctx)
+		g.start(ctx)
+
+		By("accepting live certifications alone, to which a simulated one is none")
+		Expect(g.control().behave(ctx, primary, "unauthorized")).To(Succeed())
+		waiting := s.becomes(ctx, s.newJob(ctx, "").ID, "failed")
+		Expect(waiting.Error.why(fallback)).To(Equal([]string{"source_not_accepted"}))
+		problem := refused(s.tryAgain(ctx, waiting.ID, fallback), http.StatusConflict, "fallback-not-certified")
+		Expect(problem.Reasons).To(Equal([]string{"source_not_accepted"}))
+		Expect(g.target(ctx, edited, fallback).Reasons).To(Equal([]string{"source_not_accepted"}))
+		s.expectLedgerEqualsAttempts(ctx)
+		g.terminate()
+
+		By("accepting simulated ones, with the same proof and the same job")
+		g.reconfigure("accept_sources: [live]", "accept_sources: [live, simulated]")
+		g.start(ctx)
+		Expect(g.target(ctx, edited, fallback).Eligible).To(BeTrue())
+		Expect(s.tryAgain(ctx, waiting.ID, fallback).Status).To(Equal(http.StatusCreated))
+		s.becomes(ctx, waiting.ID, "succeeded")
+
+		By("finishing what is quick before it ends, and leaving the rest in doubt")
+		key := newKey()
+		Expect(g.control().behave(ctx, primary, "slow:1s")).To(Succeed())
+		quick := s.newJob(ctx, "")
+		s.arrives(ctx, quick.ID, 1)
+		Expect(g.control().behave(ctx, primary, "hold")).To(Succeed())
+		held := s.created(s.click(ctx, key, s.body("")))
+		s.arrives(ctx, held.ID, 1)
+		g.service.Signal(syscall.SIGTERM)
+		Eventually(func(ctx context.Context) problemView {
+			return refused(s.click(ctx, newKey(), s.body("")), http.StatusServiceUnavailable, "shutting-down")
+		}).WithContext(ctx).WithTimeout(patience).WithPolling(poll).Should(HaveField("Status", http.StatusServiceUnavailable))
+		Eventually(g.service).WithTimeout(patience).WithPolling(poll).Should(gexec.Exit(0))
+
+		By("serving again, with another contract and another profile")
+		Expect(g.control().behave(ctx, primary, "unauthorized")).To(Succeed())
+		g.contract(edited, "You sort one message", "You sort a single message")
+		g.reconfigure("gamma-small: {context_window: 128000", "gamma-small: {context_window: 64000")
+		g.start(ctx)
+		Expect(s.job(ctx, quick.ID).State).To(Equal("succeeded"))
+		Expect(s.job(ctx, held.ID).State).To(Equal("unknown"))
+		Expect(s.attempt(ctx, held.ID, 1).why()).To(Equal("shutdown"))
+		Expect(s.replayed(s.click(ctx, key, s.body(""))).ID).To(Equal(held.ID), "its key is known")
+
+		By("refusing what was certified as something else than it is today")
+		changed := s.becomes(ctx, s.newJob(ctx, "").ID, "failed")
+		Expect(changed.ContractDigest).NotTo(Equal(held.ContractDigest))
+		Expect(changed.Error.why(fallback)).To(Equal([]string{"contract_changed"}))
+		problem = refused(s.tryAgain(ctx, changed.ID, fallback), http.StatusConflict, "fallback-not-certified")
+		Expect(problem.Reasons).To(Equal([]string{"contract_changed"}))
+		g.Contract = steady
+		shrunk := s.becomes(ctx, s.newJob(ctx, "").ID, "failed")
+		Expect(shrunk.Error.why(small)).To(Equal([]string{"profile_changed"}))
+		problem = refused(s.tryAgain(ctx, shrunk.ID, small), http.StatusConflict, "fallback-not-certified")
+		Expect(problem.Reasons).To(Equal([]string{"profile_changed"}))
+		g.Contract = edited
+
+		By("running a job to its end under the contract that it was created with, proof and all")
+		Expect(s.end(ctx, held.ID, 1, "resolve", `{"outcome": "failed", "note": "no trace of it"}`).Status).To(Equal(http.StatusOK))
+		Expect(s.wonByFallback(ctx, held.ID).ContractDigest).To(Equal(held.ContractDigest))
+		s.expectOneWinner(ctx)
+		s.expectLedgerEqualsAttempts(ctx)
+	}
+}
+
+const lostConfig = `
+server:
+  listen: 127.0.0.1:0
+  accept_sources: [simulated]
+store: {url: "$STORE"}
+contracts: ./contracts
+providers:
+  alpha:
+    {base_url: $SIMULATOR, source: simulated, timeout: 5m, models: {alpha-large: {context_window: 128000, tokenizer: o200k_base}}}
+  beta:
+    {base_url: $SIMULATOR, source: simulated, models: {beta-medium: {context_window: 128000, tokenizer: o200k_base}}}
+  hasty:
+    {base_url: $SIMULATOR, source: simulated, timeout: 300ms, models: {hasty-large: {context_window: 128000, tokenizer: o200k_base}}}
+  narrow:
+    {base_url: $SIMULATOR, source: simulated, timeout: 5m, concurrency: 1, queue_timeout: 20s, models: {narrow-large: {context_window: 128000, tokenizer: o200k_base}}}
+routes:
+  triage: {primary: alpha/alpha-large, fallbacks: [beta/beta-medium]}
+`
+
+// lostReplica is a deployment whose only replica is killed while attempts are under way.
+type lostReplica struct {
+	*stage
+	scene  *scene
+	key    string
+	killed time.Time
+
+	running jobView // its attempt was under way
+	doubted jobView // its attempt was in doubt already, and still heard
+	narrow  jobView // its attempt held the only slot
+	queued  jobView // its attempt waited for that slot
+}
+
+func (l *lostReplica) prepare(on engine) func(context.Context) {
+	return func(ctx context.Context) {
+		l.stage = newStage(ctx, on, lostConfig, "alpha-large", "beta-medium", "hasty-large", "narrow-large")
+		l.stage.contract(contract)
+		l.certify(0, contract, fallback)
+		l.Contract, l.Primary, l.Fallback = contract, primary, fallback
+		l.scene = &scene{Deployment: &l.Deployment}
+		l.scene.begin(ctx)
+		l.start(ctx)
+	}
+}
+
+// loses kills the service while it runs attempts, and starts it anew.
+func (l *lostReplica) loses(ctx context.Context) {
+	s := l.scene
+	const hasty = "hasty/hasty-large"
+	for _, target := range []string{primary, hasty, narrow} {
+		Expect(l.control().behave(ctx, target, "hold")).To(Succeed())
+	}
+	l.key = newKey()
+	l.running = s.created(s.click(ctx, l.key, s.body("")))
+	l.doubted, l.narrow = s.newJob(ctx, hasty), s.newJob(ctx, narrow)
+	s.arrives(ctx, l.running.ID, 1)
+	s.arrives(ctx, l.doubted.ID, 1)
+	s.arrives(ctx, l.narrow.ID, 1)
+	l.queued = s.newJob(ctx, narrow)
+	Expect(s.attempt(ctx, l.queued.ID, 1).State).To(Equal("starting"))
+	s.becomes(ctx, l.doubted.ID, "unknown")
+
+	l.killed = time.Now()
+	l.kill()
+	Expect(l.control().behave(ctx, narrow, "faithful")).To(Succeed())
+	l.start(ctx)
+	Expect(s.replayed(s.click(ctx, l.key, s.body(""))).ID).To(Equal(l.running.ID), "the job is known by its key")
+	Expect(s.attempts(ctx, l.running.ID)).To(HaveLen(1))
+}
+
+// known sees, when everything else was done, what has become of the lost replica's attempts.
+func (l *lostReplica) known(ctx context.Context) {
+	s := l.scene
+	for _, each := range []jobView{l.running, l.narrow} {
+		Expect(s.attemptBecomes(ctx, each.ID, 1, "unknown").why()).To(Equal("worker_lost"))
+		Expect(s.job(ctx, each.ID).State).To(Equal("unknown"))
+		moved := s.eventsOf(ctx, each.ID, "attempt_moved")
+		Expect(moved).NotTo(BeEmpty())
+		Expect(moved[len(moved)-1].At).To(BeTemporally("<=", l.killed.Add(30*time.Second)))
+		refused(s.tryAgain(ctx, each.ID, ""), http.StatusConflict, "attempt-in-doubt")
+	}
+	Expect(s.attempt(ctx, l.doubted.ID, 1).why()).To(Equal("timeout"), "doubt stays what it was")
+	Expect(s.job(ctx, l.doubted.ID).State).To(Equal("unknown"))
+	s.becomes(ctx, l.queued.ID, "succeeded") // in its turn, or at the fallback when it had waited too long
+
+	replayed := s.replayed(s.click(ctx, l.key, s.body("")))
+	Expect(replayed.ID).To(Equal(l.running.ID))
+	Expect(replayed.State).To(Equal("unknown"))
+	Expect(s.attempts(ctx, l.running.ID)).To(HaveLen(1), "never sent again")
+	Expect(s.end(ctx, l.running.ID, 1, "resolve", `{"outcome": "failed", "note": "the call was cut"}`).Status).To(Equal(http.StatusOK))
+	s.wonByFallback(ctx, l.running.ID)
+	s.expectOneWinner(ctx)
+	s.expectLedgerEqualsAttempts(ctx)
+}

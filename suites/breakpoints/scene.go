@@ -1,0 +1,268 @@
+package breakpoints
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+
+	"github.com/fallproof/fallproof/providers/simulator"
+)
+
+// poll is how often a state is looked at that is waited for.
+const poll = 20 * time.Millisecond
+
+// scene is one scenario's view of its deployment: it remembers the jobs that the scenario made, so that
+// they can be held against the ledger afterwards.
+type scene struct {
+	*Deployment
+	jobs  []string
+	since int64 // the last request in the ledger before the scenario
+}
+
+// begin starts a scenario.
+func (s *scene) begin(ctx context.Context) {
+	s.jobs, s.since = nil, 0
+	entries, err := s.control().ledger(ctx, "")
+	Expect(err).NotTo(HaveOccurred())
+	if len(entries) > 0 {
+		s.since = entries[len(entries)-1].Seq
+	}
+}
+
+// behaves gives the model of a target a personality until the scenario ends.
+func (s *scene) behaves(ctx context.Context, target, personality string) {
+	GinkgoHelper()
+	before, err := s.control().behaviour(ctx, target)
+	Expect(err).NotTo(HaveOccurred())
+	if before == "" {
+		before = nominal(model(target))
+	}
+	Expect(s.control().behave(ctx, target, personality)).To(Succeed())
+	DeferCleanup(func(ctx context.Context) { Expect(s.control().behave(ctx, target, before)).To(Succeed()) })
+}
+
+// nominal is the personality that a model's name ends in.
+func nominal(name string) string {
+	for start := range name {
+		if start == 0 || strings.ContainsRune("-/._", rune(name[start-1])) {
+			if p, err := simulator.ParsePersonality(name[start:]); err == nil {
+				return p.String()
+			}
+		}
+	}
+	return string(simulator.Faithful)
+}
+
+// newKey is a fresh idempotency key.
+func newKey() string { return "breakpoints-" + uuid.NewString() }
+
+// body is the request of a job: the contract, the input with further members, and what else is asked.
+func (s *scene) body(target string, extra ...string) string {
+	input := s.Input
+	if len(extra) > 0 {
+		input = strings.TrimSuffix(strings.TrimSpace(input), "}") + ", " + strings.Join(extra, ", ") + "}"
+	}
+	text := `{"contract": ` + quote(s.Contract) + `, "input": ` + input
+	if target != "" {
+		text += `, "target": ` + quote(target)
+	}
+	return text + "}"
+}
+
+func quote(text string) string {
+	encoded, err := json.Marshal(text)
+	Expect(err).NotTo(HaveOccurred())
+	return string(encoded)
+}
+
+// send makes one request of the API with the scenario's own key.
+func (s *scene) send(ctx context.Context, method, path, body string, headers ...header) answer {
+	GinkgoHelper()
+	got, err := s.api().call(ctx, method, path, []byte(body), headers...)
+	Expect(err).NotTo(HaveOccurred())
+	return got
+}
+
+func (s *scene) get(ctx context.Context, path string, headers ...header) answer {
+	GinkgoHelper()
+	return s.send(ctx, http.MethodGet, path, "", headers...)
+}
+
+// click posts an intent under a key.
+func (s *scene) click(ctx context.Context, key, body string, headers ...header) answer {
+	GinkgoHelper()
+	return s.send(ctx, http.MethodPost, "/v1/jobs", body, append(headers, header{"Idempotency-Key", key})...)
+}
+
+// created reads the job of a click that made one.
+func (s *scene) created(got answer) jobView {
+	GinkgoHelper()
+	Expect(got.Status).To(Equal(http.StatusCreated), "%s", got)
+	made := read[jobView](got)
+	Expect(got.Header.Get("Location")).To(Equal("/v1/jobs/" + made.ID))
+	Expect(got.Header).NotTo(HaveKey("Idempotency-Replayed"))
+	s.keep(made.ID)
+	return made
+}
+
+// replayed reads the job of a click that found one.
+func (s *scene) replayed(got answer) jobView {
+	GinkgoHelper()
+	Expect(got.Status).To(Equal(http.StatusOK), "%s", got)
+	Expect(got.Header.Get("Idempotency-Replayed")).To(Equal("true"))
+	return read[jobView](got)
+}
+
+// keep puts a job among those that the scenario answers for.
+func (s *scene) keep(id string) {
+	if !slices.Contains(s.jobs, id) {
+		s.jobs = append(s.jobs, id)
+	}
+}
+
+// newJob makes a job at the route's primary, or at a target, under a key of its own.
+func (s *scene) newJob(ctx context.Context, target string, headers ...header) jobView {
+	GinkgoHelper()
+	return s.created(s.click(ctx, newKey(), s.body(target), headers...))
+}
+
+func (s *scene) job(ctx context.Context, id string) jobView {
+	GinkgoHelper()
+	return find[jobView](s.get(ctx, "/v1/jobs/"+id))
+}
+
+func (s *scene) attempts(ctx context.Context, id string) []attemptView {
+	GinkgoHelper()
+	return find[page[attemptView]](s.get(ctx, "/v1/jobs/"+id+"/attempts")).Items
+}
+
+func (s *scene) attempt(ctx context.Context, id string, number int) attemptView {
+	GinkgoHelper()
+	return find[attemptView](s.get(ctx, attemptPath(id, number)))
+}
+
+func attemptPath(id string, number int) string {
+	return "/v1/jobs/" + id + "/attempts/" + strconv.Itoa(number)
+}
+
+func (s *scene) events(ctx context.Context, id string) []eventView {
+	GinkgoHelper()
+	return find[page[eventView]](s.get(ctx, "/v1/jobs/"+id+"/events")).Items
+}
+
+// eventsOf are the events of one type.
+func (s *scene) eventsOf(ctx context.Context, id, kind string) []eventView {
+	GinkgoHelper()
+	return slices.DeleteFunc(s.events(ctx, id), func(e eventView) bool { return e.Type != kind })
+}
+
+// becomes waits until a job is in a state.
+func (s *scene) becomes(ctx context.Context, id, state string) jobView {
+	GinkgoHelper()
+	var seen jobView
+	Eventually(func(ctx context.Context) string {
+		seen = s.job(ctx, id)
+		return seen.State
+	}).WithContext(ctx).WithTimeout(s.Patience).WithPolling(poll).Should(Equal(state), "job %s", id)
+	return seen
+}
+
+// attemptBecomes waits until there is such an attempt in a state.
+func (s *scene) attemptBecomes(ctx context.Context, id string, number int, state string) attemptView {
+	GinkgoHelper()
+	var seen attemptView
+	Eventually(func(ctx context.Context) string {
+		attempts := s.attempts(ctx, id)
+		if len(attempts) < number {
+			return "not there"
+		}
+		seen = attempts[number-1]
+		return seen.State
+	}).WithContext(ctx).WithTimeout(s.Patience).WithPolling(poll).Should(Equal(state), "attempt %d of job %s", number, id)
+	return seen
+}
+
+// arrives waits until an attempt's request is in the provider's hands, and returns the attempt.
+func (s *scene) arrives(ctx context.Context, id string, number int) attemptView {
+	GinkgoHelper()
+	Eventually(func(ctx context.Context) int { return len(s.attempts(ctx, id)) }).
+		WithContext(ctx).WithTimeout(s.Patience).WithPolling(poll).Should(BeNumerically(">=", number))
+	attempt := s.attempt(ctx, id, number)
+	Expect(s.control().arrival(ctx, attempt.ID)).To(Succeed())
+	return attempt
+}
+
+// letGo has the provider answer a held attempt, and waits until it has.
+func (s *scene) letGo(ctx context.Context, attemptID string) {
+	GinkgoHelper()
+	released, err := s.control().release(ctx, attemptID)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(released).To(Equal(1), "the attempt's request was not held")
+	Expect(s.control().conclusion(ctx, attemptID)).To(Succeed())
+}
+
+// inDoubt makes a job whose first attempt is held by the primary until it is unknown.
+func (s *scene) inDoubt(ctx context.Context) (jobView, attemptView) {
+	GinkgoHelper()
+	s.behaves(ctx, s.Primary, "hold")
+	made := s.newJob(ctx, "")
+	s.arrives(ctx, made.ID, 1)
+	attempt := s.attemptBecomes(ctx, made.ID, 1, "unknown")
+	Expect(attempt.why()).To(Equal("timeout"))
+	return s.becomes(ctx, made.ID, "unknown"), attempt
+}
+
+// end ends an attempt's doubt as an operator.
+func (s *scene) end(ctx context.Context, id string, number int, how, body string) answer {
+	GinkgoHelper()
+	return s.send(ctx, http.MethodPost, attemptPath(id, number)+"/"+how, body)
+}
+
+// tryAgain asks for an explicit attempt under a fresh key.
+func (s *scene) tryAgain(ctx context.Context, id, target string) answer {
+	GinkgoHelper()
+	body := ""
+	if target != "" {
+		body = `{"target": ` + quote(target) + `}`
+	}
+	return s.send(ctx, http.MethodPost, "/v1/jobs/"+id+"/attempts", body, header{"Idempotency-Key", newKey()})
+}
+
+// wait is a preference for an answer that waits.
+func wait(seconds int) header { return header{"Prefer", "wait=" + strconv.Itoa(seconds)} }
+
+// read decodes an answer's document.
+func read[T any](got answer) T {
+	GinkgoHelper()
+	var document T
+	Expect(json.Unmarshal(got.Body, &document)).To(Succeed(), "%s", got)
+	return document
+}
+
+// find reads the document of an answer that must be 200.
+func find[T any](got answer) T {
+	GinkgoHelper()
+	Expect(got.Status).To(Equal(http.StatusOK), "%s", got)
+	return read[T](got)
+}
+
+// refused reads the problem that an answer must be.
+func refused(got answer, status int, name string) problemView {
+	GinkgoHelper()
+	Expect(got.Status).To(Equal(status), "%s", got)
+	Expect(got.Header.Get("Content-Type")).To(HavePrefix("application/problem+json"))
+	problem := read[problemView](got)
+	Expect(problem.Type).To(Equal("/problems/"+name), "%s", got)
+	Expect(problem.Status).To(Equal(status))
+	Expect(problem.Title).NotTo(BeEmpty())
+	return problem
+}

@@ -1,0 +1,238 @@
+package breakpoints
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/gbytes"
+	"github.com/onsi/gomega/gexec"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/fallproof/fallproof/service/store/storetest/pgcluster"
+)
+
+// patience bounds what a spec waits for; nothing takes nearly so long unless it is broken.
+const patience = 20 * time.Second
+
+// binary is the built program.
+var binary string
+
+// build makes the binary once for all stages.
+func build(ctx context.Context) {
+	binary = filepath.Join(GinkgoT().TempDir(), "fallproof")
+	output, err := exec.CommandContext(ctx, "go", "build", "-o", binary, "github.com/fallproof/fallproof/cmd/fallproof").CombinedOutput()
+	Expect(err).NotTo(HaveOccurred(), "%s", output)
+}
+
+// engine is a kind of database.
+type engine struct {
+	name        string
+	fresh       func(folder string) string // URL of an empty one
+	unreachable func(folder string) string
+}
+
+var engines = []engine{
+	{
+		name:  "SQLite",
+		fresh: func(folder string) string { return "sqlite:" + filepath.Join(folder, "fallproof.db") },
+		unreachable: func(folder string) string {
+			return "sqlite:" + filepath.Join(folder, "no", "such", "folder", "fallproof.db")
+		},
+	},
+	{
+		name: "PostgreSQL",
+		fresh: func(string) string {
+			cluster, err := pgcluster.Shared()
+			Expect(err).NotTo(HaveOccurred())
+			url, drop, err := cluster.NewDatabase("breakpoints")
+			Expect(err).NotTo(HaveOccurred())
+			DeferCleanup(func() { Expect(drop()).To(Succeed()) })
+			return url
+		},
+		// Port 1 is nobody's.
+		unreachable: func(string) string { return "postgres://127.0.0.1:1/fallproof?connect_timeout=5" },
+	},
+}
+
+// stage is a deployment of its own: a folder with a configuration, a database, a simulator and, between
+// start and stop, the service.
+type stage struct {
+	Deployment
+	folder  string
+	store   string
+	service *gexec.Session
+	config  string // template of fallproof.yaml
+}
+
+// newStage sets a deployment up, without starting the service. In config, $STORE, $SIMULATOR and $CLOSED
+// stand for the database, the base URL of the simulator, and one where nobody listens; models are those
+// that the simulator serves.
+func newStage(ctx context.Context, on engine, config string, models ...string) *stage {
+	GinkgoHelper()
+	g := &stage{folder: GinkgoT().TempDir(), config: config}
+	g.store = on.fresh(g.folder)
+	g.Patience, g.Input = patience, inputs["support-triage"]
+	g.simulate(models)
+	g.configure(config)
+	g.Key = g.makeKey(ctx, "acme", "client,operator")
+	return g
+}
+
+// simulate starts the simulator with models that are all faithful.
+func (g *stage) simulate(models []string) {
+	GinkgoHelper()
+	args := []string{"simulate", "--listen", "127.0.0.1:0"}
+	for _, name := range models {
+		args = append(args, "--model", name+"=faithful")
+	}
+	g.Simulator = strings.TrimSuffix(address(g.run(args...)), "/v1")
+}
+
+// run starts the binary; it is ended with the stage.
+func (g *stage) run(args ...string) *gexec.Session {
+	GinkgoHelper()
+	command := exec.Command(binary, args...)
+	command.Dir = g.folder
+	command.Env = append(without(os.Environ(), "DATABASE_URL", "FALLPROOF_"), "GOCOVERDIR="+g.folder)
+	session, err := gexec.Start(command, nil, nil)
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func() { session.Kill().Wait(patience) })
+	return session
+}
+
+// without leaves out the variables whose names begin in one of these ways.
+func without(environment []string, prefixes ...string) []string {
+	var kept []string
+next:
+	for _, entry := range environment {
+		for _, prefix := range prefixes {
+			if strings.HasPrefix(entry, prefix) {
+				continue next
+			}
+		}
+		kept = append(kept, entry)
+	}
+	return kept
+}
+
+// address is the URL that a server's first line names.
+func address(server *gexec.Session) string {
+	GinkgoHelper()
+	Eventually(server).WithTimeout(patience).WithPolling(poll).Should(gbytes.Say(`http://\S+\n`), func() string { return string(server.Err.Contents()) })
+	line, _, _ := strings.Cut(string(server.Out.Contents()), "\n")
+	return line[strings.Index(line, "http://"):]
+}
+
+// cli runs a verb to its end, which must have the exit code.
+func (g *stage) cli(code int, args ...string) *gexec.Session {
+	GinkgoHelper()
+	session := g.run(args...)
+	Eventually(session).WithTimeout(time.Minute).WithPolling(poll).Should(gexec.Exit())
+	Expect(session.ExitCode()).To(Equal(code), "fallproof %s\n%s%s", strings.Join(args, " "), session.Out.Contents(), session.Err.Contents())
+	return session
+}
+
+// configure writes fallproof.yaml.
+func (g *stage) configure(config string) {
+	GinkgoHelper()
+	text := strings.NewReplacer("$STORE", g.store, "$SIMULATOR", g.Simulator+"/v1", "$CLOSED", "http://127.0.0.1:1/v1").Replace(config)
+	Expect(os.WriteFile(filepath.Join(g.folder, "fallproof.yaml"), []byte(text), 0o600)).To(Succeed())
+}
+
+// reconfigure changes a part of the configuration.
+func (g *stage) reconfigure(old, new string) {
+	GinkgoHelper()
+	Expect(g.config).To(ContainSubstring(old))
+	g.config = strings.Replace(g.config, old, new, 1)
+	g.configure(g.config)
+}
+
+// makeKey makes an API key.
+func (g *stage) makeKey(_ context.Context, owner, scopes string) string {
+	GinkgoHelper()
+	return strings.TrimSpace(string(g.cli(0, "keys", "create", "--owner", owner, "--scope", scopes).Out.Contents()))
+}
+
+// certify certifies a contract at a target; code is 0 where that is to succeed and 1 where it is not.
+func (g *stage) certify(code int, contract, target string) {
+	GinkgoHelper()
+	g.cli(code, "certify", "--contract", contract, "--target", target)
+}
+
+// start starts the service and waits until it is ready.
+func (g *stage) start(ctx context.Context) {
+	GinkgoHelper()
+	g.service = g.run("serve")
+	g.URL = address(g.service)
+	Eventually(func(ctx context.Context) (int, error) {
+		got, err := g.api().call(ctx, http.MethodGet, "/readyz", nil)
+		return got.Status, err
+	}).WithContext(ctx).WithTimeout(patience).WithPolling(poll).Should(Equal(http.StatusOK))
+}
+
+// kill ends the service without a word.
+func (g *stage) kill() {
+	GinkgoHelper()
+	g.service.Kill().Wait(patience)
+}
+
+// terminate asks the service to end, and waits until it has.
+func (g *stage) terminate() {
+	GinkgoHelper()
+	Eventually(g.service.Signal(syscall.SIGTERM)).WithTimeout(patience).WithPolling(poll).Should(gexec.Exit(0))
+}
+
+// contract writes a copy of the shipped triage contract under another name, with small samples, and with
+// effects of which nothing automatic follows. Each further edit is a pair of old and new text.
+func (g *stage) contract(name string, edits ...string) {
+	GinkgoHelper()
+	folder := filepath.Join(g.folder, "contracts", name)
+	Expect(os.RemoveAll(folder)).To(Succeed())
+	Expect(os.CopyFS(folder, os.DirFS("../../contracts/catalog/support-triage"))).To(Succeed())
+	at := filepath.Join(folder, "contract.yaml")
+	content, err := os.ReadFile(at)
+	Expect(err).NotTo(HaveOccurred())
+	text := string(content)
+	edits = append([]string{
+		"name: support-triage", "name: " + name,
+		"effects: none\nrelease_after: 20s\n", "effects: external\n",
+		"samples: 5", "samples: 1",
+		"structure: 0.90, business: 0.90, round_trip: 0.90", "structure: 0.50, business: 0.50, round_trip: 0.50",
+	}, edits...)
+	for i := 0; i < len(edits); i += 2 {
+		Expect(text).To(ContainSubstring(edits[i]))
+		text = strings.Replace(text, edits[i], edits[i+1], 1)
+	}
+	Expect(os.WriteFile(at, []byte(text), 0o600)).To(Succeed())
+}
+
+// target is what the service says about a target of a contract.
+func (g *stage) target(ctx context.Context, contract, target string) targetView {
+	GinkgoHelper()
+	got, err := g.api().call(ctx, http.MethodGet, "/v1/contracts/"+contract+"/targets", nil)
+	Expect(err).NotTo(HaveOccurred())
+	for _, each := range find[page[targetView]](got).Items {
+		if each.Target == target {
+			return each
+		}
+	}
+	Fail("no target " + target + " of contract " + contract)
+	return targetView{}
+}
+
+// decode reads what a verb printed.
+func decode[T any](session *gexec.Session) T {
+	GinkgoHelper()
+	var document T
+	Expect(json.Unmarshal(session.Out.Contents(), &document)).To(Succeed(), "%s", session.Out.Contents())
+	return document
+}

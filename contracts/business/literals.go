@@ -1,15 +1,17 @@
 package business
 
 import (
+	"cmp"
 	"regexp"
-	"strings"
+	"strconv"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/types"
 )
 
-var doubleLiteral = regexp.MustCompile(`^-?[0-9]*(\.[0-9]+)?([eE][+-]?[0-9]+)?`)
+// CEL allows space after the sign, and no digit before the point.
+var doubleLiteral = regexp.MustCompile(`^(-?)\s*([0-9]*)((?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)`)
 
 // exactLiterals replaces each literal with a fraction or an exponent by num("…") of its own text, so
 // that it is never rounded to a double.
@@ -25,9 +27,10 @@ func exactLiterals(parsed *cel.Ast, source string) {
 		if !ok {
 			return
 		}
-		literal := doubleLiteral.FindString(string(text[span.Start:]))
-		if sign, fraction, bare := strings.Cut(literal, "."); bare && (sign == "" || sign == "-") {
-			literal = sign + "0." + fraction // CEL allows .5, JSON numbers do not
+		parts := doubleLiteral.FindStringSubmatch(string(text[span.Start:]))
+		literal := parts[1] + cmp.Or(parts[2], "0") + parts[3]
+		if read, err := strconv.ParseFloat(literal, 64); err != nil || types.Double(read) != e.AsLiteral() {
+			return // not the literal's text (a comment after the sign): its double has to do
 		}
 		next++
 		e.SetKindCase(factory.NewCall(e.ID(), "num", factory.NewLiteral(next, types.String(literal))))

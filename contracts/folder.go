@@ -1,6 +1,7 @@
 package contracts
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -61,7 +62,7 @@ func readFile(fsys fs.FS, name string, limit int64) ([]byte, error) {
 
 // plain takes operation and path off a file error: the message names the file already.
 func plain(err error) string {
-	if pathError, ok := err.(*fs.PathError); ok {
+	if pathError := (*fs.PathError)(nil); errors.As(err, &pathError) {
 		return pathError.Err.Error()
 	}
 	return err.Error()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"text/template"
 
@@ -98,7 +99,7 @@ var (
 func explain(number int, role string, err error) error {
 	text, line := err.Error(), 0
 	if at := position.FindStringSubmatch(text); at != nil {
-		fmt.Sscan(at[1], &line)
+		line, _ = strconv.Atoi(at[1]) // digits, by the pattern
 		text = strings.TrimPrefix(text, at[0])
 	}
 	if key := missingKey.FindStringSubmatch(text); key != nil {

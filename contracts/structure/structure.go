@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/fallproof/fallproof/contracts"
 	"github.com/fallproof/fallproof/contracts/value"
@@ -37,7 +38,10 @@ type Finding struct {
 const draft = "https://json-schema.org/draft/2020-12/schema"
 
 // location names the schema to the library; nothing is ever fetched from there.
-const location = "contract:///schema.json"
+const (
+	base     = "contract:///"
+	location = base + "schema.json"
+)
 
 // Checker is a contract's schema, compiled. It is safe for concurrent use.
 type Checker struct {
@@ -65,7 +69,7 @@ func Compile(c *contracts.Contract) (*Checker, error) {
 	compiler.Draft = jsonschema.Draft2020
 	compiler.AssertFormat = true
 	compiler.LoadURL = func(url string) (io.ReadCloser, error) {
-		return nil, fmt.Errorf("reference to %s, which is outside the schema", url)
+		return nil, fmt.Errorf("reference to %s, which is outside the schema", strings.TrimPrefix(url, base))
 	}
 	if err := compiler.AddResource(location, bytes.NewReader(c.Schema)); err != nil {
 		return nil, fmt.Errorf("schema: %w", err)
@@ -154,9 +158,9 @@ func compileError(err error) error {
 	}
 	var schemaError *jsonschema.SchemaError
 	if errors.As(err, &schemaError) && schemaError.Err != nil {
-		return fmt.Errorf("schema: %w", schemaError.Err)
+		err = schemaError.Err
 	}
-	return fmt.Errorf("schema: %w", err)
+	return errors.New("schema: " + strings.ReplaceAll(strings.TrimPrefix(err.Error(), "jsonschema: "), location, ""))
 }
 
 func orRoot(pointer string) string {

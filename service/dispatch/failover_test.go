@@ -155,7 +155,7 @@ func TestARequestThatCannotBeBuiltIsSentNowhere(t *testing.T) {
 func TestAFallbackThatCannotRenderTheInputIsNotCalled(t *testing.T) {
 	w := newWorld(t, settings{Idle: true})
 	w.serve(`variants:
-  beta/two: [{role: user, content: "{{ .message }} {{ .mood }}"}]`)
+  beta/two: {messages: [{role: user, content: "{{ .message }} {{ .mood }}"}]}`)
 	w.certify(beta)
 	w.d = w.replica(settings{})
 	w.behave(alpha, "unauthorized")

@@ -2,13 +2,17 @@ package api_test
 
 import (
 	"net/http"
+	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/onsi/gomega"
 
 	"github.com/fallproof/fallproof/service/api"
+	"github.com/fallproof/fallproof/service/config"
 	"github.com/fallproof/fallproof/service/store"
+	"github.com/fallproof/fallproof/service/store/sqlite"
 )
 
 func TestWhoeverHasNoKeyGetsOneAnswer(t *testing.T) {
@@ -40,16 +44,25 @@ func TestUnknownAddressesAndMethods(t *testing.T) {
 }
 
 func TestAStoreThatIsAwayAsksToTryAgain(t *testing.T) {
-	s := newService(t)
-	s.Expect(s.store.Close()).To(gomega.Succeed())
-	for _, path := range []string{"/v1/jobs", "/readyz"} {
-		a := s.send(s.client, http.MethodGet, path, "")
-		s.Expect(a.Status).To(gomega.Equal(http.StatusServiceUnavailable), a.Text)
-		s.Expect(a.problem()).To(gomega.BeElementOf("store-unavailable", "shutting-down"))
-		s.Expect(a.Header.Get("Retry-After")).NotTo(gomega.BeEmpty())
-		s.Expect(a.Text).NotTo(gomega.ContainSubstring("sql"), "a driver's words are for the log")
+	g := gomega.NewWithT(t)
+	gone, err := sqlite.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "gone.db"))
+	g.Expect(err).NotTo(gomega.HaveOccurred())
+	g.Expect(gone.Close()).To(gomega.Succeed())
+	server := api.New(api.Options{Store: gone, Config: &config.Config{}})
+	get := func(path string) *httptest.ResponseRecorder {
+		recorder, request := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, path, nil)
+		request.Header.Set("Authorization", "Bearer fp_x")
+		server.ServeHTTP(recorder, request)
+		return recorder
 	}
-	s.Expect(s.send("", http.MethodGet, "/healthz", "").Status).To(gomega.Equal(http.StatusOK))
+	for _, path := range []string{"/v1/jobs", "/readyz"} {
+		a := get(path)
+		g.Expect(a.Code).To(gomega.Equal(http.StatusServiceUnavailable), a.Body.String())
+		g.Expect(a.Body.String()).To(gomega.ContainSubstring("/problems/store-unavailable"))
+		g.Expect(a.Header().Get("Retry-After")).To(gomega.Equal("1"))
+		g.Expect(a.Body.String()).NotTo(gomega.ContainSubstring("sql"), "a driver's words are for the log")
+	}
+	g.Expect(get("/healthz").Code).To(gomega.Equal(http.StatusOK))
 }
 
 func TestProblemsAreExplained(t *testing.T) {

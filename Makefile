@@ -5,8 +5,8 @@ export CGO_ENABLED := 0
 # The version is handed over below; asking git from within a build fails in a clone that somebody else owns.
 export GOFLAGS := $(strip $(GOFLAGS) -buildvcs=false)
 
-VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
-BUILD   := go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)'
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
+BUILD   := go build -ldflags '-s -w -X main.version=$(VERSION)'
 LINTER  := go tool -modfile=tools.mod golangci-lint
 
 # What to test or measure, and with which further flags: make test PACKAGES=./service/... TESTFLAGS=-run=Race

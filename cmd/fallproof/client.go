@@ -32,34 +32,43 @@ type client struct {
 	http *http.Client
 }
 
-// newClient takes the address from the flag, the environment, or the configuration's own listener.
+// newClient speaks with the key of the environment.
 func (p *program) newClient(written string) (*client, error) {
 	key := strings.TrimSpace(p.getenv(keyVariable))
 	if key == "" {
 		return nil, usagef("%s is not set: the API key, made with fallproof keys create --owner OWNER", keyVariable)
 	}
-	if written == "" {
-		written = p.getenv(urlVariable)
-	}
-	if written == "" {
-		c, err := p.load()
-		if err != nil {
-			return nil, err
-		}
-		written = localURL(c.Server.Listen)
-	}
-	base, err := url.Parse(written)
-	if err != nil || (base.Scheme != "http" && base.Scheme != "https") || base.Host == "" {
-		return nil, usagef("--url: want an http or https address such as http://127.0.0.1:8080")
+	base, err := p.serviceURL(written)
+	if err != nil {
+		return nil, err
 	}
 	return &client{
-		base: strings.TrimRight(written, "/"), key: key,
+		base: base, key: key,
 		http: &http.Client{
 			Timeout: api.MostWait + 30*time.Second,
 			// A redirect could carry the key elsewhere.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}, nil
+}
+
+// serviceURL takes the address from the flag, the environment, or the configuration's own listener.
+func (p *program) serviceURL(written string) (string, error) {
+	if written == "" {
+		written = p.getenv(urlVariable)
+	}
+	if written == "" {
+		c, err := p.load()
+		if err != nil {
+			return "", err
+		}
+		written = localURL(c.Server.Listen)
+	}
+	base, err := url.Parse(written)
+	if err != nil || (base.Scheme != "http" && base.Scheme != "https") || base.Host == "" {
+		return "", usagef("--url: want an http or https address such as http://127.0.0.1:8080")
+	}
+	return strings.TrimRight(written, "/"), nil
 }
 
 // localURL is how this machine reaches a service that listens on the address.

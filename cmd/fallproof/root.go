@@ -64,7 +64,7 @@ func (p *program) root() *cobra.Command {
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(
 		p.demoCommand(), p.serveCommand(), p.certifyCommand(), p.canFailoverCommand(), p.certificationsCommand(), p.contractsCommand(),
-		p.jobsCommand(), p.keysCommand(), p.migrateCommand(), p.simulateCommand(), p.versionCommand(),
+		p.jobsCommand(), p.keysCommand(), p.migrateCommand(), p.simulateCommand(), p.verifyCommand(), p.versionCommand(),
 	)
 	return root
 }

@@ -27,16 +27,12 @@ func TestBreakpoints(t *testing.T) {
 func story(on engine) {
 	lost := &lostReplica{}
 	main := &stage{}
-	BeforeAll(lost.prepare(on))
+	BeforeAll(lost.ready(on))
 	BeforeAll(main.prepareMain(on))
 	It("ends at once, with one line, where the database cannot be reached", unreachable(on))
 	It("loses a replica", lost.loses)
-	Context("a deployment", func() {
-		Specs(&main.Deployment)
-		main.owners()
-		main.proofs()
-		main.slots()
-	})
+	Context("any deployment", func() { Specs(&main.Deployment) })
+	Context("this deployment", main.own)
 	It("restarts in order, and under another configuration", restarts(on))
 	It("is verified by the binary's own suite", main.verified)
 	It("knows in time that the lost replica's attempts are in doubt", lost.known)

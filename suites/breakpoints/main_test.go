@@ -61,8 +61,8 @@ providers:
 routes:
   triage:
     primary: alpha/alpha-large
-    fallbacks: [delta/delta-uncalled, delta/delta-wrong, delta/delta-withdrawn, delta/delta-recalled, beta/beta-medium, gamma/gamma-small]
-    max_attempts: 4
+    fallbacks: [delta/delta-uncalled, delta/delta-wrong, beta/beta-medium, delta/delta-withdrawn, delta/delta-recalled, gamma/gamma-small]
+    max_attempts: 6
   brief: {primary: alpha/alpha-large, fallbacks: [beta/beta-medium]}
   solitary: {primary: alpha/alpha-large, max_attempts: 2}
 `
@@ -70,7 +70,7 @@ routes:
 // prepareMain starts the deployment that most scenarios run against.
 func (g *stage) prepareMain(on engine) func(context.Context) {
 	return func(ctx context.Context) {
-		*g = *newStage(ctx, on, mainConfig, "alpha-large", "beta-medium", "gamma-small", "delta-uncalled", "delta-wrong",
+		g.prepare(on, mainConfig, "alpha-large", "beta-medium", "gamma-small", "delta-uncalled", "delta-wrong",
 			"delta-withdrawn", "delta-recalled", "epsilon-small", "strict-large", "narrow-large")
 		g.contract(contract)
 		g.contract(brief, "valid_for: 168h", "valid_for: 1s")
@@ -88,97 +88,103 @@ func (g *stage) prepareMain(on engine) func(context.Context) {
 	}
 }
 
-// proofs are the scenarios about who may stand in, and why not.
-func (g *stage) proofs() {
+// own are the scenarios that need the command line, or this configuration.
+func (g *stage) own() {
 	s := &scene{Deployment: &g.Deployment}
-	Describe("no fallback without a proof that stands", func() {
-		BeforeEach(s.begin)
-		AfterEach(s.expectLedgerEqualsAttempts)
+	BeforeEach(s.begin)
+	AfterEach(s.expectOneWinner)
+	AfterEach(s.expectLedgerEqualsAttempts)
+	Describe("owners and scopes", func() { g.owners(s) })
+	Describe("no fallback without a proof that stands", func() { g.proofs(s) })
+	Describe("a route without fallbacks", func() { g.withoutFallback(s) })
+	Describe("a provider that takes one call at a time", func() { g.slots(s) })
+}
 
-		It("is refused where it was never certified", s.noProof(uncalled, "no_certification"))
-		It("is refused where the certification rejected it", s.noProof(rejected, "rejected"))
-		It("is refused where it is no target of the route", s.noProof(unlisted, "not_in_route"))
+// proofs are the scenarios about who may stand in, and why not.
+func (g *stage) proofs(s *scene) {
+	It("is refused where it was never certified", s.noProof(uncalled, "no_certification"))
+	It("is refused where the certification rejected it", s.noProof(rejected, "rejected"))
+	It("is refused where it is no target of the route", s.noProof(unlisted, "not_in_route"))
 
-		It("is refused from the moment that its certification is revoked on the command line", func(ctx context.Context) {
-			Expect(g.target(ctx, contract, revoked).Eligible).To(BeTrue())
-			id := *g.target(ctx, contract, revoked).CertificationID
-			g.cli(0, "certifications", "revoke", id, "--reason", "drill")
-			s.noProof(revoked, "revoked")(ctx)
-		})
-
-		It("is refused from the moment that its certification is revoked over HTTP", func(ctx context.Context) {
-			found := find[page[certificationView]](s.get(ctx, "/v1/certifications?contract="+contract+"&target="+recalled))
-			Expect(found.Items).To(HaveLen(1))
-			Expect(found.Items[0].Verdict).To(Equal("certified"))
-			got := s.send(ctx, http.MethodPost, "/v1/certifications/"+found.Items[0].ID+"/revoke", `{"reason": "drill"}`)
-			withdrawn := find[certificationView](got)
-			Expect(withdrawn.RevokedAt).NotTo(BeNil())
-			Expect(withdrawn.RevokedReason).To(HaveValue(Equal("drill")))
-			s.noProof(recalled, "revoked")(ctx)
-		})
-
-		It("is refused once its certification has expired", func(ctx context.Context) { s.expired(ctx, g) })
-
-		It("is tried with its certification's id where the proof stands", func(ctx context.Context) {
-			made := s.failed(ctx)
-			attempt := read[attemptView](s.tryAgain(ctx, made.ID, fallback))
-			Expect(attempt.CertificationID).To(HaveValue(Equal(*g.target(ctx, contract, fallback).CertificationID)))
-			Expect(s.becomes(ctx, made.ID, "succeeded").CompletedBy).To(HaveValue(Equal(2)))
-		})
-
-		It("is tried after a refused connection, which was no call", func(ctx context.Context) {
-			made := s.newJob(ctx, closed)
-			s.wonByFallback(ctx, made.ID)
-			first := s.attempt(ctx, made.ID, 1)
-			Expect(first.why()).To(Equal("not_sent"))
-			Expect(first.Sends).To(BeZero())
-		})
-
-		It("is tried after a server's error where those are failures", func(ctx context.Context) {
-			s.behaves(ctx, definite, "overloaded")
-			made := s.newJob(ctx, definite)
-			s.wonByFallback(ctx, made.ID)
-			Expect(s.attempt(ctx, made.ID, 1).why()).To(Equal("server_error"))
-		})
-
-		It("is not tried after a server's error where those leave doubt", func(ctx context.Context) {
-			s.leavesDoubt(ctx, "overloaded", "server_error")
-		})
-
-		It("moves on from an answer that the schema takes and the business check does not", func(ctx context.Context) {
-			s.behaves(ctx, primary, "plausible")
-			threat := `{"contract": "triage", "input": {"message": "If the refund is not here by Friday, my lawyer will take legal action."}}`
-			made := s.created(s.click(ctx, newKey(), threat))
-			s.wonByFallback(ctx, made.ID)
-			Expect(s.attempt(ctx, made.ID, 1).why()).To(Equal("contract_violation"))
-		})
+	It("is refused from the moment that its certification is revoked on the command line", func(ctx context.Context) {
+		Expect(g.target(ctx, contract, revoked).Eligible).To(BeTrue())
+		id := *g.target(ctx, contract, revoked).CertificationID
+		g.cli(0, "certifications", "revoke", id, "--reason", "drill")
+		s.noProof(revoked, "revoked")(ctx)
 	})
-	Describe("without a fallback", func() {
-		BeforeEach(s.begin)
-		AfterEach(s.expectLedgerEqualsAttempts)
-		DescribeTable("lets an explicit attempt through once the doubt is ended", func(ctx context.Context, verb, body string) {
-			of := &scene{Deployment: &Deployment{}}
-			*of.Deployment = g.Deployment
-			of.Contract = solitary
-			of.begin(ctx)
-			made, first := of.inDoubt(ctx)
-			refused(of.tryAgain(ctx, made.ID, ""), http.StatusConflict, "attempt-in-doubt")
-			Expect(of.end(ctx, made.ID, 1, verb, body).Status).To(Equal(http.StatusOK))
-			of.behaves(ctx, primary, "faithful")
-			got := of.tryAgain(ctx, made.ID, "")
-			Expect(got.Status).To(Equal(http.StatusCreated), "%s", got)
-			Expect(read[attemptView](got).Role).To(Equal("manual"))
-			Expect(of.becomes(ctx, made.ID, "succeeded").CompletedBy).To(HaveValue(Equal(2)))
-			of.letGo(ctx, first.ID)
-			Expect(of.attempts(ctx, made.ID)).To(HaveLen(2))
-			of.expectOneWinner(ctx)
-			s.jobs = append(s.jobs, of.jobs...)
-		},
-			Entry("resolved as failed", "resolve", `{"outcome": "failed", "note": "no trace of it"}`),
-			Entry("released", "release", ""),
-			Entry("cancelled", "cancel", ""),
-		)
+
+	It("is refused from the moment that its certification is revoked over HTTP", func(ctx context.Context) {
+		found := find[page[certificationView]](s.get(ctx, "/v1/certifications?contract="+contract+"&target="+recalled))
+		Expect(found.Items).To(HaveLen(1))
+		Expect(found.Items[0].Verdict).To(Equal("certified"))
+		got := s.send(ctx, http.MethodPost, "/v1/certifications/"+found.Items[0].ID+"/revoke", `{"reason": "drill"}`)
+		withdrawn := find[certificationView](got)
+		Expect(withdrawn.RevokedAt).NotTo(BeNil())
+		Expect(withdrawn.RevokedReason).To(HaveValue(Equal("drill")))
+		s.noProof(recalled, "revoked")(ctx)
 	})
+
+	It("is refused once its certification has expired", func(ctx context.Context) { s.expired(ctx, g) })
+
+	It("is tried with its certification's id where the proof stands", func(ctx context.Context) {
+		made := s.failed(ctx)
+		attempt := read[attemptView](s.tryAgain(ctx, made.ID, fallback))
+		Expect(attempt.CertificationID).To(HaveValue(Equal(*g.target(ctx, contract, fallback).CertificationID)))
+		Expect(s.becomes(ctx, made.ID, "succeeded").CompletedBy).To(HaveValue(Equal(2)))
+	})
+
+	It("is tried after a refused connection, which was no call", func(ctx context.Context) {
+		made := s.newJob(ctx, closed)
+		s.wonByFallback(ctx, made.ID)
+		first := s.attempt(ctx, made.ID, 1)
+		Expect(first.why()).To(Equal("not_sent"))
+		Expect(first.Sends).To(BeZero())
+	})
+
+	It("is tried after a server's error where those are failures", func(ctx context.Context) {
+		s.behaves(ctx, definite, "overloaded")
+		made := s.newJob(ctx, definite)
+		s.wonByFallback(ctx, made.ID)
+		Expect(s.attempt(ctx, made.ID, 1).why()).To(Equal("server_error"))
+	})
+
+	It("is not tried after a server's error where those leave doubt", func(ctx context.Context) {
+		s.leavesDoubt(ctx, "overloaded", "server_error")
+	})
+
+	It("moves on from an answer that the schema takes and the business check does not", func(ctx context.Context) {
+		s.behaves(ctx, primary, "plausible")
+		threat := `{"contract": "triage", "input": {"message": "If the refund is not here by Friday, my lawyer will take legal action."}}`
+		made := s.created(s.click(ctx, newKey(), threat))
+		s.wonByFallback(ctx, made.ID)
+		Expect(s.attempt(ctx, made.ID, 1).why()).To(Equal("contract_violation"))
+	})
+}
+
+// withoutFallback is doubt of which nothing automatic follows at all.
+func (g *stage) withoutFallback(s *scene) {
+	DescribeTable("lets an explicit attempt through once the doubt is ended", func(ctx context.Context, verb, body string) {
+		of := &scene{Deployment: &Deployment{}}
+		*of.Deployment = g.Deployment
+		of.Contract = solitary
+		of.begin(ctx)
+		made, first := of.inDoubt(ctx)
+		refused(of.tryAgain(ctx, made.ID, ""), http.StatusConflict, "attempt-in-doubt")
+		Expect(of.end(ctx, made.ID, 1, verb, body).Status).To(Equal(http.StatusOK))
+		of.behaves(ctx, primary, "faithful")
+		got := of.tryAgain(ctx, made.ID, "")
+		Expect(got.Status).To(Equal(http.StatusCreated), "%s", got)
+		Expect(read[attemptView](got).Role).To(Equal("manual"))
+		Expect(of.becomes(ctx, made.ID, "succeeded").CompletedBy).To(HaveValue(Equal(2)))
+		of.letGo(ctx, first.ID)
+		Expect(of.attempts(ctx, made.ID)).To(HaveLen(2))
+		of.expectOneWinner(ctx)
+		s.jobs = append(s.jobs, of.jobs...)
+	},
+		Entry("resolved as failed", "resolve", `{"outcome": "failed", "note": "no trace of it"}`),
+		Entry("released", "release", ""),
+		Entry("cancelled", "cancel", ""),
+	)
 }
 
 // noProof has a job fail at its target, and sees that this one may not stand in: not by itself, and not
@@ -225,80 +231,74 @@ func (s *scene) expired(ctx context.Context, g *stage) {
 }
 
 // owners are the scenarios about keys.
-func (g *stage) owners() {
-	s := &scene{Deployment: &g.Deployment}
-	Describe("owners and scopes", func() {
-		BeforeEach(s.begin)
-		AfterEach(s.expectLedgerEqualsAttempts)
+func (g *stage) owners(s *scene) {
+	It("hides a job from every other owner", func(ctx context.Context) {
+		stranger := client{base: g.URL, key: g.makeKey("globex", "client,operator")}
+		key := newKey()
+		made := s.created(s.click(ctx, key, s.body(""), wait(30)))
+		before, history := s.job(ctx, made.ID), s.events(ctx, made.ID)
+		s.nothingAt(ctx, stranger, made.ID)
+		Expect(s.job(ctx, made.ID)).To(Equal(before))
+		Expect(s.events(ctx, made.ID)).To(Equal(history))
 
-		It("hides a job from every other owner", func(ctx context.Context) {
-			stranger := client{base: g.URL, key: g.makeKey(ctx, "globex", "client,operator")}
-			key := newKey()
-			made := s.created(s.click(ctx, key, s.body(""), wait(30)))
-			before, history := s.job(ctx, made.ID), s.events(ctx, made.ID)
-			s.nothingAt(ctx, stranger, made.ID)
-			Expect(s.job(ctx, made.ID)).To(Equal(before))
-			Expect(s.events(ctx, made.ID)).To(Equal(history))
+		list, err := stranger.call(ctx, http.MethodGet, "/v1/jobs", nil)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(find[page[jobView]](list).Items).To(BeEmpty())
 
-			list, err := stranger.call(ctx, http.MethodGet, "/v1/jobs", nil)
-			Expect(err).NotTo(HaveOccurred())
-			Expect(find[page[jobView]](list).Items).To(BeEmpty())
+		theirs := &scene{Deployment: &Deployment{}}
+		*theirs.Deployment = g.Deployment
+		theirs.Key = stranger.key
+		theirs.begin(ctx)
+		other := theirs.created(theirs.click(ctx, key, s.body("", `"x": "another input"`), wait(30)))
+		Expect(other.ID).NotTo(Equal(made.ID), "a key belongs to its owner")
+		Expect(other.Owner).To(Equal("globex"))
+		theirs.expectLedgerEqualsAttempts(ctx)
+		s.since = theirs.last(ctx)
+		s.jobs = nil
+	})
 
-			theirs := &scene{Deployment: &Deployment{}}
-			*theirs.Deployment = g.Deployment
-			theirs.Key = stranger.key
-			theirs.begin(ctx)
-			other := theirs.created(theirs.click(ctx, key, s.body("", `"x": "another input"`), wait(30)))
-			Expect(other.ID).NotTo(Equal(made.ID), "a key belongs to its owner")
-			Expect(other.Owner).To(Equal("globex"))
-			theirs.expectLedgerEqualsAttempts(ctx)
-			s.since = theirs.last(ctx)
-			s.jobs = nil
-		})
-
-		It("keeps operators' verbs from a client's key", func(ctx context.Context) {
-			made, attempt := s.inDoubt(ctx)
-			customer := client{base: g.URL, key: g.makeKey(ctx, "acme", "client")}
-			certificate := *g.target(ctx, contract, fallback).CertificationID
-			at := attemptPath(made.ID, 1)
-			for path, body := range map[string]string{
-				at + "/resolve": `{"outcome": "failed", "note": "n"}`, at + "/release": "", at + "/cancel": "",
-				"/v1/certifications/" + certificate + "/revoke": `{"reason": "r"}`,
-			} {
-				got, err := customer.call(ctx, http.MethodPost, path, []byte(body))
-				Expect(err).NotTo(HaveOccurred())
-				refused(got, http.StatusForbidden, "forbidden")
-			}
-			Expect(s.attempt(ctx, made.ID, 1)).To(Equal(attempt))
-			Expect(g.target(ctx, contract, fallback).Eligible).To(BeTrue())
-			got, err := customer.call(ctx, http.MethodGet, "/v1/jobs/"+made.ID, nil)
-			Expect(err).NotTo(HaveOccurred())
-			Expect(find[jobView](got).ID).To(Equal(made.ID), "the job is its owner's, whichever key")
-			s.letGo(ctx, attempt.ID)
-			s.becomes(ctx, made.ID, "succeeded")
-		})
-
-		It("keeps clients' verbs from an operator's key", func(ctx context.Context) {
-			operator := client{base: g.URL, key: g.makeKey(ctx, "acme", "operator")}
-			got, err := operator.call(ctx, http.MethodPost, "/v1/jobs", []byte(s.body("")), header{"Idempotency-Key", newKey()})
+	It("keeps operators' verbs from a client's key", func(ctx context.Context) {
+		made, attempt := s.inDoubt(ctx)
+		customer := client{base: g.URL, key: g.makeKey("acme", "client")}
+		certificate := *g.target(ctx, contract, fallback).CertificationID
+		at := attemptPath(made.ID, 1)
+		for path, body := range map[string]string{
+			at + "/resolve": `{"outcome": "failed", "note": "n"}`, at + "/release": "", at + "/cancel": "",
+			"/v1/certifications/" + certificate + "/revoke": `{"reason": "r"}`,
+		} {
+			got, err := customer.call(ctx, http.MethodPost, path, []byte(body))
 			Expect(err).NotTo(HaveOccurred())
 			refused(got, http.StatusForbidden, "forbidden")
-		})
+		}
+		Expect(s.attempt(ctx, made.ID, 1)).To(Equal(attempt))
+		Expect(g.target(ctx, contract, fallback).Eligible).To(BeTrue())
+		got, err := customer.call(ctx, http.MethodGet, "/v1/jobs/"+made.ID, nil)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(find[jobView](got).ID).To(Equal(made.ID), "the job is its owner's, whichever key")
+		s.letGo(ctx, attempt.ID)
+		s.becomes(ctx, made.ID, "succeeded")
+	})
 
-		It("lets a revoked key in no more", func(ctx context.Context) {
-			short := client{base: g.URL, key: g.makeKey(ctx, "initech", "client")}
-			got, err := short.call(ctx, http.MethodGet, "/v1/jobs", nil)
-			Expect(err).NotTo(HaveOccurred())
-			Expect(got.Status).To(Equal(http.StatusOK))
-			keys := decode[[]struct {
-				ID string `json:"id"`
-			}](g.cli(0, "keys", "list", "--owner", "initech", "--json"))
-			Expect(keys).To(HaveLen(1))
-			g.cli(0, "keys", "revoke", keys[0].ID)
-			got, err = short.call(ctx, http.MethodGet, "/v1/jobs", nil)
-			Expect(err).NotTo(HaveOccurred())
-			s.turnedAway(got)
-		})
+	It("keeps clients' verbs from an operator's key", func(ctx context.Context) {
+		operator := client{base: g.URL, key: g.makeKey("acme", "operator")}
+		got, err := operator.call(ctx, http.MethodPost, "/v1/jobs", []byte(s.body("")), header{"Idempotency-Key", newKey()})
+		Expect(err).NotTo(HaveOccurred())
+		refused(got, http.StatusForbidden, "forbidden")
+	})
+
+	It("lets a revoked key in no more", func(ctx context.Context) {
+		short := client{base: g.URL, key: g.makeKey("initech", "client")}
+		got, err := short.call(ctx, http.MethodGet, "/v1/jobs", nil)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(got.Status).To(Equal(http.StatusOK))
+		keys := decode[[]struct {
+			ID string `json:"id"`
+		}](g.cli(0, "keys", "list", "--owner", "initech", "--json"))
+		Expect(keys).To(HaveLen(1))
+		g.cli(0, "keys", "revoke", keys[0].ID)
+		got, err = short.call(ctx, http.MethodGet, "/v1/jobs", nil)
+		Expect(err).NotTo(HaveOccurred())
+		s.turnedAway(got)
 	})
 }
 
@@ -312,27 +312,22 @@ func (s *scene) last(ctx context.Context) int64 {
 }
 
 // slots are the scenarios about a provider's concurrency.
-func (g *stage) slots() {
-	s := &scene{Deployment: &g.Deployment}
-	Describe("a provider that takes one call at a time", func() {
-		BeforeEach(s.begin)
-		AfterEach(s.expectLedgerEqualsAttempts)
-		It("never gets two", func(ctx context.Context) {
-			s.behaves(ctx, narrow, "hold")
-			one, two := s.newJob(ctx, narrow), s.newJob(ctx, narrow)
-			first := s.arrives(ctx, one.ID, 1)
-			waiting := s.attempt(ctx, two.ID, 1)
-			Expect(waiting.State).To(Equal("starting"))
-			Expect(waiting.Sends).To(BeZero())
-			Expect(s.job(ctx, two.ID).State).To(Equal("running"))
-			refused(s.tryAgain(ctx, two.ID, ""), http.StatusConflict, "attempt-in-flight")
-			Expect(s.requests(ctx)).To(HaveLen(1))
-			s.letGo(ctx, first.ID)
-			s.letGo(ctx, s.arrives(ctx, two.ID, 1).ID)
-			s.becomes(ctx, one.ID, "succeeded")
-			s.becomes(ctx, two.ID, "succeeded")
-			s.oneAtATime(ctx)
-		})
+func (g *stage) slots(s *scene) {
+	It("never gets two", func(ctx context.Context) {
+		s.behaves(ctx, narrow, "hold")
+		one, two := s.newJob(ctx, narrow), s.newJob(ctx, narrow)
+		first := s.arrives(ctx, one.ID, 1)
+		waiting := s.attempt(ctx, two.ID, 1)
+		Expect(waiting.State).To(Equal("starting"))
+		Expect(waiting.Sends).To(BeZero())
+		Expect(s.job(ctx, two.ID).State).To(Equal("running"))
+		refused(s.tryAgain(ctx, two.ID, ""), http.StatusConflict, "attempt-in-flight")
+		Expect(s.requests(ctx)).To(HaveLen(1))
+		s.letGo(ctx, first.ID)
+		s.letGo(ctx, s.arrives(ctx, two.ID, 1).ID)
+		s.becomes(ctx, one.ID, "succeeded")
+		s.becomes(ctx, two.ID, "succeeded")
+		s.oneAtATime(ctx)
 	})
 }
 

@@ -39,7 +39,8 @@ routes:
 // restarts is one deployment through three configurations.
 func restarts(on engine) func(context.Context) {
 	return func(ctx context.Context) {
-		g := newStage(ctx, on, restartConfig, "alpha-large", "beta-medium", "gamma-small")
+		g := &stage{}
+		g.prepare(on, restartConfig, "alpha-large", "beta-medium", "gamma-small")
 		g.contract(edited)
 		g.contract(steady)
 		g.certify(0, edited, fallback)
@@ -75,9 +76,18 @@ func restarts(on engine) func(context.Context) {
 		held := s.created(s.click(ctx, key, s.body("")))
 		s.arrives(ctx, held.ID, 1)
 		g.service.Signal(syscall.SIGTERM)
-		Eventually(func(ctx context.Context) problemView {
-			return refused(s.click(ctx, newKey(), s.body("")), http.StatusServiceUnavailable, "shutting-down")
-		}).WithContext(ctx).WithTimeout(patience).WithPolling(poll).Should(HaveField("Status", http.StatusServiceUnavailable))
+		Eventually(func(ctx context.Context) int {
+			got := s.click(ctx, newKey(), s.body(""))
+			if got.Status == http.StatusCreated { // the signal is on its way
+				s.created(got)
+				return got.Status
+			}
+			refused(got, http.StatusServiceUnavailable, "shutting-down")
+			Expect(got.Header.Get("Retry-After")).NotTo(BeEmpty())
+			return got.Status
+		}).WithContext(ctx).WithTimeout(patience).WithPolling(poll).Should(Equal(http.StatusServiceUnavailable))
+		Expect(s.get(ctx, "/readyz").Status).To(Equal(http.StatusServiceUnavailable))
+		Expect(s.job(ctx, held.ID).State).To(Equal("running"), "reading goes on")
 		Eventually(g.service).WithTimeout(patience).WithPolling(poll).Should(gexec.Exit(0))
 
 		By("serving again, with another contract and another profile")
@@ -132,7 +142,7 @@ routes:
 
 // lostReplica is a deployment whose only replica is killed while attempts are under way.
 type lostReplica struct {
-	*stage
+	stage
 	scene  *scene
 	key    string
 	killed time.Time
@@ -143,9 +153,9 @@ type lostReplica struct {
 	queued  jobView // its attempt waited for that slot
 }
 
-func (l *lostReplica) prepare(on engine) func(context.Context) {
+func (l *lostReplica) ready(on engine) func(context.Context) {
 	return func(ctx context.Context) {
-		l.stage = newStage(ctx, on, lostConfig, "alpha-large", "beta-medium", "hasty-large", "narrow-large")
+		l.stage.prepare(on, lostConfig, "alpha-large", "beta-medium", "hasty-large", "narrow-large")
 		l.stage.contract(contract)
 		l.certify(0, contract, fallback)
 		l.Contract, l.Primary, l.Fallback = contract, primary, fallback

@@ -67,24 +67,31 @@ var engines = []engine{
 // start and stop, the service.
 type stage struct {
 	Deployment
-	folder  string
-	store   string
-	service *gexec.Session
-	config  string // template of fallproof.yaml
+	folder   string
+	store    string
+	config   string // template of fallproof.yaml
+	service  *gexec.Session
+	sessions []*gexec.Session // all that was started
 }
 
-// newStage sets a deployment up, without starting the service. In config, $STORE, $SIMULATOR and $CLOSED
-// stand for the database, the base URL of the simulator, and one where nobody listens; models are those
-// that the simulator serves.
-func newStage(ctx context.Context, on engine, config string, models ...string) *stage {
+// prepare sets a deployment up, without starting the service; it ends with the container or the spec that
+// it is called in. In config, $STORE, $SIMULATOR and $CLOSED stand for the database, the base URL of the
+// simulator, and one where nobody listens; models are those that the simulator serves.
+func (g *stage) prepare(on engine, config string, models ...string) {
 	GinkgoHelper()
-	g := &stage{folder: GinkgoT().TempDir(), config: config}
+	g.folder, g.config = GinkgoT().TempDir(), config
 	g.store = on.fresh(g.folder)
+	DeferCleanup(g.end)
 	g.Patience, g.Input = patience, inputs["support-triage"]
 	g.simulate(models)
 	g.configure(config)
-	g.Key = g.makeKey(ctx, "acme", "client,operator")
-	return g
+}
+
+// end ends every process of the stage.
+func (g *stage) end() {
+	for _, session := range g.sessions {
+		session.Kill().Wait(patience)
+	}
 }
 
 // simulate starts the simulator with models that are all faithful.
@@ -97,7 +104,7 @@ func (g *stage) simulate(models []string) {
 	g.Simulator = strings.TrimSuffix(address(g.run(args...)), "/v1")
 }
 
-// run starts the binary; it is ended with the stage.
+// run starts the binary.
 func (g *stage) run(args ...string) *gexec.Session {
 	GinkgoHelper()
 	command := exec.Command(binary, args...)
@@ -105,7 +112,7 @@ func (g *stage) run(args ...string) *gexec.Session {
 	command.Env = append(without(os.Environ(), "DATABASE_URL", "FALLPROOF_"), "GOCOVERDIR="+g.folder)
 	session, err := gexec.Start(command, nil, nil)
 	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(func() { session.Kill().Wait(patience) })
+	g.sessions = append(g.sessions, session)
 	return session
 }
 
@@ -157,7 +164,7 @@ func (g *stage) reconfigure(old, new string) {
 }
 
 // makeKey makes an API key.
-func (g *stage) makeKey(_ context.Context, owner, scopes string) string {
+func (g *stage) makeKey(owner, scopes string) string {
 	GinkgoHelper()
 	return strings.TrimSpace(string(g.cli(0, "keys", "create", "--owner", owner, "--scope", scopes).Out.Contents()))
 }
@@ -171,6 +178,9 @@ func (g *stage) certify(code int, contract, target string) {
 // start starts the service and waits until it is ready.
 func (g *stage) start(ctx context.Context) {
 	GinkgoHelper()
+	if g.Key == "" {
+		g.Key = g.makeKey("acme", "client,operator")
+	}
 	g.service = g.run("serve")
 	g.URL = address(g.service)
 	Eventually(func(ctx context.Context) (int, error) {

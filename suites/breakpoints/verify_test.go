@@ -29,7 +29,7 @@ func (g *stage) verified(ctx context.Context) {
 	Expect(after).To(Equal(before), "personalities are restored")
 
 	By("saying so where a scenario fails")
-	failing := verify(1, g.makeKey(ctx, "acme", "client"), "--only", "goes on once the attempt is cancelled")
+	failing := verify(1, g.makeKey("acme", "client"), "--only", "goes on once the attempt is cancelled")
 	Expect(failing.Out).To(gbytes.Say(`forbidden`))
 	By("saying so where nothing can be verified")
 	Expect(verify(2, "fp_nobody").Err).To(gbytes.Say(`401`))

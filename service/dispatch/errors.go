@@ -42,8 +42,11 @@ func (e *InvalidInput) Error() string {
 // errors can then only concern the next step, which is decided anew when the change is repeated. Any
 // other error may hide a transaction that did commit.
 func final(err error) bool {
-	var illegal *store.IllegalTransition
-	return err == nil || errors.As(err, &illegal) || errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrClosed)
+	var (
+		illegal *store.IllegalTransition
+		early   *store.NotYet
+	)
+	return err == nil || errors.As(err, &illegal) || errors.As(err, &early) || errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrClosed)
 }
 
 // decided is final for the creation of a job.

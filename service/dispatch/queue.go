@@ -8,9 +8,9 @@ import (
 	"github.com/fallproof/fallproof/service/store"
 )
 
-// spareWorkers wait beside those that a provider's slots let through, so that the next in line is known
-// the moment a slot is free.
-const spareWorkers = 8
+// spareWorkers wait beside those that a provider's slots let through: for the next free slot, and for
+// the moment of a retry that is due within seconds. Each costs a goroutine.
+const spareWorkers = 64
 
 // queueConfig has one queue for each provider, so that a slow one keeps nobody else waiting, and one for
 // the sweep. How often they are polled is the store's to say.

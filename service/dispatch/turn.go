@@ -35,12 +35,39 @@ func (w *turnWorker) Work(ctx context.Context, rung *river.Job[store.TurnArgs]) 
 	return river.JobSnooze(doorbellPause)
 }
 
+// answerDoorbell waits for the attempt's time, which a bell may ring before, then for a slot.
 func (d *Dispatcher) answerDoorbell(ctx context.Context, args store.TurnArgs) error {
 	leave, ok := d.flights.takeIn(args.Ref.JobID)
 	if !ok {
 		return river.JobSnooze(doorbellPause)
 	}
 	defer leave()
+	for {
+		err := d.tryTurn(ctx, args)
+		var early *store.NotYet
+		if !errors.As(err, &early) {
+			return err
+		}
+		if !d.pause(ctx, early.In) {
+			return river.JobSnooze(doorbellPause)
+		}
+	}
+}
+
+// pause waits, and says whether there is still something to do afterwards.
+func (d *Dispatcher) pause(ctx context.Context, long time.Duration) bool {
+	timer := time.NewTimer(long)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-d.intake.Done():
+	case <-ctx.Done():
+	}
+	return false
+}
+
+func (d *Dispatcher) tryTurn(ctx context.Context, args store.TurnArgs) error {
 	attempt, err := d.waiting(ctx, args)
 	if err != nil || attempt == nil {
 		return err
@@ -49,8 +76,9 @@ func (d *Dispatcher) answerDoorbell(ctx context.Context, args store.TurnArgs) er
 	if !ok {
 		return nil
 	}
-	// Measured from here, which is no sooner than its turn could have come, so that no clock is compared.
-	patience, cancel := context.WithTimeout(ctx, attempt.StartBy.Sub(attempt.NotBefore))
+	// Measured from here, so that no clock is compared, and from its creation, so that it is not given up
+	// early: the sweep gives it up in time, by the database's clock.
+	patience, cancel := context.WithTimeout(ctx, attempt.StartBy.Sub(attempt.CreatedAt))
 	defer cancel()
 	defer context.AfterFunc(d.intake, cancel)()
 	taken, err := slots.take(patience)

@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/fallproof/fallproof/service/job"
 )
@@ -40,6 +41,11 @@ type NotCertified struct{ Refusal job.TargetRefusal }
 func (e *NotCertified) Error() string {
 	return fmt.Sprintf("%s is not certified for this job: %v", e.Refusal.Target, e.Refusal.Reasons)
 }
+
+// NotYet: the attempt's turn cannot have come by the database's clock; nothing changed.
+type NotYet struct{ In time.Duration }
+
+func (e *NotYet) Error() string { return fmt.Sprintf("its turn comes in %s at the earliest", e.In) }
 
 // IllegalTransition: the attempt's state does not allow the event; nothing changed.
 type IllegalTransition struct {

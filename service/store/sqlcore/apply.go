@@ -46,6 +46,9 @@ func (m *move) apply(ctx context.Context) (store.Applied, error) {
 	if m.hadWonAlready() {
 		return m.unchanged(), nil
 	}
+	if m.change.Event == job.EventTurn && m.attempt.State == job.Starting && m.now.Before(m.attempt.NotBefore) {
+		return store.Applied{}, &store.NotYet{In: m.attempt.NotBefore.Sub(m.now)}
+	}
 	to, ok := job.Next(m.attempt.State, m.event(), m.slotTaken(), m.job.State.Final())
 	switch {
 	case ok && to == job.Succeeded:

@@ -42,7 +42,17 @@ func (c *Core) insertAttempt(ctx context.Context, tx Tx, j job.Job, number int, 
 		return attempt, nil
 	}
 	return attempt, tx.Ring(ctx, store.TurnArgs{Ref: attempt.Ref, AttemptID: attempt.ID},
-		&river.InsertOpts{Queue: wanted.Queue, ScheduledAt: attempt.NotBefore, MaxAttempts: 1})
+		&river.InsertOpts{Queue: wanted.Queue, ScheduledAt: bellTime(attempt.NotBefore, now), MaxAttempts: 1})
+}
+
+// bellTime is when the doorbell rings. River looks at its scheduled jobs every five seconds, which is
+// coarse for a short wait: such a bell rings at once, and who answers it waits for the time to come.
+func bellTime(notBefore, now time.Time) time.Time {
+	const coarse = 5 * time.Second
+	if notBefore.Sub(now) <= coarse {
+		return now
+	}
+	return notBefore
 }
 
 // newAttempt fills in what follows from the wish, the job and the clock.

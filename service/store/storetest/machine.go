@@ -79,7 +79,7 @@ func (w *world) attemptIn(state job.State) store.Made {
 	w.t.Helper()
 	if state == job.Starting {
 		made, err := w.Store.CreateJob(w.ctx, createOf(newJob("acme"), decide(func(store.View) store.Step {
-			return store.Step{Attempt: waiting(primary, time.Hour)}
+			return store.Step{Attempt: waiting(primary, 0)}
 		})))
 		w.Expect(err).NotTo(HaveOccurred())
 		return made

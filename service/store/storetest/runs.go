@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"sync/atomic"
 	"time"
 
@@ -97,7 +98,10 @@ func (w *world) doorbells() int {
 }
 
 func doorbell(w *world) {
-	made := w.attemptIn(job.Starting)
+	made, err := w.Store.CreateJob(w.ctx, createOf(newJob("acme"), decide(func(store.View) store.Step {
+		return store.Step{Attempt: waiting(primary, time.Hour)}
+	})))
+	w.Expect(err).NotTo(HaveOccurred())
 	w.Expect(made.Job.State).To(Equal(job.JobRunning))
 	w.Expect(made.Attempt.Sends).To(BeZero())
 	w.Expect(made.Attempt.NotBefore.Sub(made.Attempt.CreatedAt)).To(Equal(time.Hour))
@@ -108,9 +112,15 @@ func doorbell(w *world) {
 		attempt.Role = "nobody"
 		return store.Step{Attempt: attempt}
 	})
-	_, err := w.Store.CreateJob(w.ctx, createOf(newJob("acme"), bad))
+	_, err = w.Store.CreateJob(w.ctx, createOf(newJob("acme"), bad))
 	w.Expect(err).To(HaveOccurred())
 	w.Expect(w.doorbells()).To(Equal(1), "no doorbell without its attempt")
+
+	_, err = w.Store.Apply(w.ctx, store.Change{Ref: made.Attempt.Ref, Event: job.EventTurn, BootID: bootID, Lease: time.Minute})
+	var early *store.NotYet
+	w.Expect(errors.As(err, &early)).To(BeTrue(), "a doorbell that rings early sends nothing: %v", err)
+	w.Expect(early.In).To(BeNumerically("~", time.Hour, 10*time.Minute))
+	w.Expect(w.attempts(made)).To(HaveExactElements(*made.Attempt))
 }
 
 func turns(w *world) {

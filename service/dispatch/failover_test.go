@@ -112,6 +112,21 @@ func TestPassingFailuresAreRetriedUpToTheCap(t *testing.T) {
 	w.ledgerMatches(made)
 }
 
+func TestARetryComesNoSoonerThanTheProviderAsked(t *testing.T) {
+	for personality, asked := range map[string]time.Duration{
+		"rate-limited:60s": time.Minute, "overloaded:60s": time.Minute, "rate-limited:24h": failover.MaxRetryAfter,
+	} {
+		w := newWorld(t, settings{})
+		w.behave(alpha, personality)
+		made := w.submit()
+		waiting := w.until(job.Ref{Owner: owner, JobID: made.Job.ID, Number: 2}, func(a job.Attempt) bool { return a.ID != "" })
+		w.Expect(waiting.State).To(gomega.Equal(job.Starting))
+		w.Expect(waiting.NotBefore.Sub(w.attempts(made)[0].FinishedAt)).To(gomega.Equal(asked))
+		w.Expect(w.job(made).State).To(gomega.Equal(job.JobRunning))
+		w.ledgerMatches(made)
+	}
+}
+
 func TestARetryMaySucceed(t *testing.T) {
 	w := newWorld(t, settings{})
 	w.behave(alpha, "error-200")

@@ -25,6 +25,7 @@ type faulty struct {
 	away  func(call string, change store.Change) bool
 	lost  func(call string, change store.Change) bool
 	after func(call string) // once the transaction has committed
+	again bool              // every decision is made twice, as in a transaction that had to be repeated
 }
 
 func (f *faulty) wrap(real store.Store) store.Store {
@@ -60,6 +61,7 @@ func through[T any](f *faulty, call string, change store.Change, do func() (T, e
 }
 
 func (f *faulty) CreateJob(ctx context.Context, create store.CreateJob) (store.Made, error) {
+	create.Decision.Decide = f.repeated(create.Decision.Decide)
 	return through(f, "create", store.Change{}, func() (store.Made, error) { return f.Store.CreateJob(ctx, create) })
 }
 
@@ -68,11 +70,22 @@ func (f *faulty) AddAttempt(ctx context.Context, add store.AddAttempt) (store.Ma
 }
 
 func (f *faulty) Apply(ctx context.Context, change store.Change) (store.Applied, error) {
+	change.Decision.Decide = f.repeated(change.Decision.Decide)
 	return through(f, "apply", change, func() (store.Applied, error) { return f.Store.Apply(ctx, change) })
 }
 
 func (f *faulty) RenewLeases(ctx context.Context, bootID string, lease time.Duration) ([]job.Ref, error) {
 	return through(f, "renew", store.Change{}, func() ([]job.Ref, error) { return f.Store.RenewLeases(ctx, bootID, lease) })
+}
+
+func (f *faulty) repeated(decide store.Decide) store.Decide {
+	if !f.again || decide == nil {
+		return decide
+	}
+	return func(view store.View) store.Step {
+		decide(view)
+		return decide(view)
+	}
 }
 
 // first answers yes n times to calls of a kind.
@@ -100,6 +113,27 @@ func TestALostAnswerToACreateIsOneJobAndOneCall(t *testing.T) {
 	w.Expect(w.attempts(made)).To(gomega.HaveLen(1))
 	w.ledgerMatches(made)
 	w.Expect(w.outcome(w.submit()).State).To(gomega.Equal(job.JobSucceeded), "the only slot came back")
+}
+
+// A transaction that is repeated decides again; the slots of the first decision are not lost, and the
+// provider's only slot is still one.
+func TestADecisionMayBeMadeTwice(t *testing.T) {
+	w := newWorld(t, settings{Wrap: (&faulty{again: true}).wrap})
+	w.certify(beta)
+	w.behave(alpha, "unauthorized")
+	for range 2 {
+		made := w.submit()
+		w.Expect(made.Attempt.State).To(gomega.Equal(job.Running))
+		w.Expect(w.outcome(made).CompletedBy).To(gomega.Equal(2))
+		w.Expect(w.attempts(made)[1].StartBy.IsZero()).To(gomega.BeTrue(), "neither attempt had to wait")
+		w.lands()
+	}
+}
+
+// lands waits until nothing is heard any more, so that every slot is back.
+func (w *world) lands() {
+	w.t.Helper()
+	w.Eventually(func() int { return w.d.Flying() }).WithTimeout(20 * time.Second).Should(gomega.BeZero())
 }
 
 func TestAStoreThatIsAwayForAMomentRefusesNobody(t *testing.T) {
@@ -213,11 +247,11 @@ func TestWithoutALeaseNothingIsSent(t *testing.T) {
 
 // One that was held up and can renew goes on.
 func TestALeaseIsRenewedBeforeALateSend(t *testing.T) {
-	const lease = 100 * time.Millisecond
+	const lease = time.Second
 	f := &faulty{}
 	f.after = func(call string) {
 		if call == "create" {
-			<-time.After(2 * lease)
+			<-time.After(lease)
 		}
 	}
 	w := newWorld(t, settings{Wrap: f.wrap, Options: dispatch.Options{Lease: lease, Renew: time.Minute, Sweep: time.Minute}})

@@ -40,9 +40,8 @@ var (
 
 // settings of one world; the zero value is a patient one.
 type settings struct {
-	Timeout, GiveUp, QueueTimeout string // of every provider
-	Concurrency                   int
-	ServerErrors                  string
+	Timeout, GiveUp, QueueTimeout string // of alpha
+	Concurrency                   int    // of every provider
 	Route                         string // more lines of the route
 
 	Wrap    func(store.Store) store.Store
@@ -93,9 +92,10 @@ func (w *world) configure(s settings) *config.Config {
 	}
 	text := "server: {accept_sources: [live]}\nproviders:\n"
 	for _, target := range []providers.Target{alpha, beta, gamma} {
-		text += fmt.Sprintf("  %s: {base_url: %q, timeout: %s, give_up: %s, queue_timeout: %s, concurrency: %d, server_errors: %s, models: {%s: {}}}\n",
+		text += fmt.Sprintf("  %s: {base_url: %q, timeout: %s, give_up: %s, queue_timeout: %s, concurrency: %d, models: {%s: {}}}\n",
 			target.Provider, w.sim.BaseURL(), or(s.Timeout, "20s"), or(s.GiveUp, "25s"), or(s.QueueTimeout, "20s"),
-			max(s.Concurrency, 1), or(s.ServerErrors, "doubt"), target.Model)
+			max(s.Concurrency, 1), target.Model)
+		s = settings{Concurrency: s.Concurrency, Route: s.Route} // the others have all the time they need
 	}
 	text += fmt.Sprintf("routes:\n  %s:\n    primary: %s\n    fallbacks: [%s]\n%s", contract, alpha, beta, s.Route)
 	parsed, err := config.Parse("fallproof.yaml", []byte(text), func(string) string { return "" })

@@ -39,7 +39,7 @@ func TestTheSoftDeadlineFreesTheSlot(t *testing.T) {
 	w := newWorld(t, settings{Concurrency: 1, Timeout: "60ms"})
 	first := w.inDoubt()
 	w.behave(alpha, "faithful")
-	w.Expect(w.outcome(w.submit()).State).To(gomega.Equal(job.JobSucceeded))
+	w.becomes(w.submit().Attempt.Ref, job.Succeeded)
 	w.Expect(w.attempts(first)[0].Heard).To(gomega.BeTrue(), "the first is listened to meanwhile")
 	w.release(alpha)
 	w.becomes(first.Attempt.Ref, job.Succeeded)

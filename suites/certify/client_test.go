@@ -35,6 +35,7 @@ func (f faulty) Send(ctx context.Context, request providers.Request) providers.E
 
 // What the client left out is found in the bytes, however well the target did without it.
 func TestClientDropsParameters(t *testing.T) {
+	w := newWorld(t)
 	for _, row := range []struct{ name, drop, reason string }{
 		{"temperature 0", `"temperature":0,`, "parameter_not_sent"},
 		{"the limit", `"max_completion_tokens":1024,`, "parameter_not_sent"},
@@ -42,8 +43,7 @@ func TestClientDropsParameters(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
-			g := NewWithT(t)
-			w := newWorld(t)
+			g, w := NewWithT(t), w.in(t)
 			pair := w.pair("support-triage", "faithful")
 			_, evidence := w.certify(pair, w.options())
 			drop := regexp.MustCompile(row.drop)
@@ -183,12 +183,12 @@ cases: cases/
 	}
 	contract, err := contracts.Load(folder, "ids")
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	w := newWorld(t)
 	for answer, verdict := range map[string]certification.Verdict{
 		big: certification.Certified, "9007199254740992": certification.Rejected, "9.007199254740993e15": certification.Certified,
 	} {
 		t.Run(answer, func(t *testing.T) {
-			g := NewWithT(t)
-			w := newWorld(t)
+			g, w := NewWithT(t), w.in(t)
 			pair := w.pair("support-triage", "faithful")
 			pair.Contract = contract
 			pair = w.through(t, pair, proxy{content: swap(`"id":-?[0-9.]+`, `"id":`+answer)})

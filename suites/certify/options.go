@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/onsi/ginkgo/v2"
-	"github.com/onsi/ginkgo/v2/types"
 
 	"github.com/fallproof/fallproof/contracts"
 	"github.com/fallproof/fallproof/contracts/certification"
@@ -47,8 +46,7 @@ type Options struct {
 	Verbose  bool      // Ginkgo's own report goes to Out as well
 
 	Retry Retry
-	T     ginkgo.GinkgoTestingT                           // told of failing specs; nil = nobody but the Result
-	Tune  func(*types.SuiteConfig, *types.ReporterConfig) // last word on Ginkgo's configuration
+	T     ginkgo.GinkgoTestingT // told of failing specs; nil = nobody but the Result
 }
 
 // Retry bounds what provider trouble may cost. Zero fields have defaults.

@@ -17,6 +17,7 @@ func TestPersonalities(t *testing.T) {
 		failed    = certification.StatusFailed
 		notJudged = certification.StatusNotJudged
 	)
+	w := newWorld(t)
 	type statuses struct{ prompt, structure, business, roundTrip string }
 	for _, row := range []struct {
 		model     string
@@ -112,8 +113,7 @@ func TestPersonalities(t *testing.T) {
 	} {
 		t.Run(row.model, func(t *testing.T) {
 			t.Parallel()
-			g := NewWithT(t)
-			w := newWorld(t)
+			g, w := NewWithT(t), w.in(t)
 			pair := w.pair("invoice-extraction", row.model)
 			if row.timeout > 0 {
 				pair.Timeout = row.timeout

@@ -169,15 +169,12 @@ func checkPairs(pairs []Pair) error {
 	return nil
 }
 
-// ginkgo is the configuration of Ginkgo for this run: its flags where there are some, never an empty
-// suite, and the caller's word last.
+// ginkgo is the configuration of Ginkgo for this run: its flags where there are some, and never an
+// empty suite.
 func (o Options) ginkgo() (types.SuiteConfig, types.ReporterConfig, error) {
 	suite, reporter := ginkgo.GinkgoConfiguration()
 	suite.FailOnEmpty = true
 	reporter.NoColor = reporter.NoColor || !o.Terminal
-	if o.Tune != nil {
-		o.Tune(&suite, &reporter)
-	}
 	if suite.ParallelTotal > 1 {
 		return suite, reporter, errors.New("certify: the suite runs in one process; run it without -p, it calls concurrently by itself")
 	}

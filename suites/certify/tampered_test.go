@@ -103,6 +103,7 @@ func swap(pattern, by string) func(string) string {
 // What providers have done to answers, one kind a row: each is seen, named, and counted in its own
 // dimension, and what is merely another spelling is not held against anybody.
 func TestAnswers(t *testing.T) {
+	w := newWorld(t)
 	const structure, business, roundTrip, prompt = certification.DimensionStructure, certification.DimensionBusiness,
 		certification.DimensionRoundTrip, certification.DimensionPrompt
 	for _, row := range []struct {
@@ -201,8 +202,7 @@ func TestAnswers(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
-			g := NewWithT(t)
-			w := newWorld(t)
+			g, w := NewWithT(t), w.in(t)
 			if row.contract == "" {
 				row.contract = "invoice-extraction"
 			}

@@ -50,6 +50,14 @@ func newWorld(t testing.TB) *world {
 	return &world{t: t, simulator: server, store: kept, client: client}
 }
 
+// in is the same world for a subtest.
+func (w *world) in(t *testing.T) *world {
+	t.Helper()
+	inner := *w
+	inner.t = t
+	return &inner
+}
+
 func (w *world) contract(name string) *contracts.Contract {
 	w.t.Helper()
 	catalog, err := contracts.Shipped()

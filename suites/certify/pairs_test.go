@@ -1,0 +1,138 @@
+package certify_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/fallproof/fallproof/service/config"
+	"github.com/fallproof/fallproof/suites/certify"
+)
+
+const configuration = `
+providers:
+  alpha:
+    base_url: https://alpha.example/v1
+    api_key_env: ALPHA_KEY
+    timeout: 7s
+    concurrency: 3
+    server_errors: failed
+    models: {large: {}, small: {}}
+  beta:
+    base_url: https://beta.example/v1
+    models: {org/medium: {temperature: omit}}
+routes:
+  invoice-extraction: {primary: alpha/large, fallbacks: [beta/org/medium]}
+  support-triage: {primary: beta/org/medium}
+`
+
+func TestPairs(t *testing.T) {
+	for _, row := range []struct {
+		name      string
+		selection certify.Selection
+		pairs     string
+		err       string
+	}{
+		{
+			name:  "those that the routes name",
+			pairs: "invoice-extraction at alpha/large, invoice-extraction at beta/org/medium, support-triage at beta/org/medium",
+		},
+		{
+			name: "of one provider", selection: certify.Selection{Provider: "beta"},
+			pairs: "invoice-extraction at beta/org/medium, support-triage at beta/org/medium",
+		},
+		{
+			name: "of one contract", selection: certify.Selection{Contract: "invoice-extraction"},
+			pairs: "invoice-extraction at alpha/large, invoice-extraction at beta/org/medium",
+		},
+		{
+			name: "a target in no route", selection: certify.Selection{Target: "alpha/small"},
+			pairs: "invoice-extraction at alpha/small, support-triage at alpha/small",
+		},
+		{
+			name: "a target and a contract", selection: certify.Selection{Target: "alpha/small", Contract: "support-triage"},
+			pairs: "support-triage at alpha/small",
+		},
+		{name: "a contract that does not exist", selection: certify.Selection{Contract: "x"}, err: `contract "x" is not known; there are invoice-extraction, support-triage`},
+		{name: "a provider that does not exist", selection: certify.Selection{Provider: "x"}, err: `provider "x" is not declared`},
+		{name: "a target that does not exist", selection: certify.Selection{Target: "alpha/x"}, err: "target alpha/x is not declared"},
+		{name: "a target that is none", selection: certify.Selection{Target: "alpha"}, err: "want PROVIDER/MODEL"},
+		{
+			name: "nothing left", selection: certify.Selection{Provider: "alpha", Contract: "support-triage"},
+			err: "nothing to certify (provider alpha, contract support-triage): no route names such a pair",
+		},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			environment := map[string]string{"ALPHA_KEY": "secret-key"}
+			cfg, err := config.Parse("fallproof.yaml", []byte(configuration), func(name string) string { return environment[name] })
+			g.Expect(err).NotTo(HaveOccurred())
+			pairs, release, err := certify.Pairs(cfg, row.selection)
+			if row.err != "" {
+				g.Expect(err).To(MatchError(ContainSubstring(row.err)))
+				return
+			}
+			g.Expect(err).NotTo(HaveOccurred())
+			defer release()
+			var names []string
+			for _, p := range pairs {
+				names = append(names, p.String())
+			}
+			g.Expect(strings.Join(names, ", ")).To(Equal(row.pairs))
+		})
+	}
+}
+
+func TestPairsCarryTheProvider(t *testing.T) {
+	g := NewWithT(t)
+	environment := map[string]string{"ALPHA_KEY": "secret-key"}
+	cfg, err := config.Parse("fallproof.yaml", []byte(configuration), func(name string) string { return environment[name] })
+	g.Expect(err).NotTo(HaveOccurred())
+	pairs, release, err := certify.Pairs(cfg, certify.Selection{Target: "alpha/large", Contract: "invoice-extraction"})
+	g.Expect(err).NotTo(HaveOccurred())
+	defer release()
+	g.Expect(pairs).To(HaveLen(1))
+	g.Expect(pairs[0].Timeout).To(Equal(7 * time.Second))
+	g.Expect(pairs[0].Concurrency).To(Equal(3))
+	g.Expect(pairs[0].ServerErrors).To(Equal("failed"))
+	g.Expect(pairs[0].Profile.BaseURL).To(Equal("https://alpha.example/v1"))
+	g.Expect(pairs[0].Client).NotTo(BeNil())
+
+	delete(environment, "ALPHA_KEY")
+	_, _, err = certify.Pairs(cfg, certify.Selection{Target: "alpha/large"})
+	g.Expect(err).To(MatchError(ContainSubstring("ALPHA_KEY")), "before anything is called")
+	_, release, err = certify.Pairs(cfg, certify.Selection{Target: "beta/org/medium"})
+	g.Expect(err).NotTo(HaveOccurred(), "another provider's key is not missed")
+	release()
+}
+
+// What cannot be run is refused before anybody is called and without using up the process's one run.
+func TestRunRefuses(t *testing.T) {
+	w := newWorld(t)
+	pair := w.pair("support-triage", "faithful")
+	deaf := pair
+	deaf.Timeout = 0
+	for _, row := range []struct {
+		name   string
+		change func(*certify.Options)
+		err    string
+	}{
+		{"no store", func(o *certify.Options) { o.Store = nil }, "no store"},
+		{"no pairs", func(o *certify.Options) { o.Pairs = nil }, "nothing to certify"},
+		{"a pair twice", func(o *certify.Options) { o.Pairs = append(o.Pairs, pair) }, "twice in one run"},
+		{"no deadline", func(o *certify.Options) { o.Pairs = []certify.Pair{deaf} }, "lacks a contract, a client or a deadline"},
+		{"negative samples", func(o *certify.Options) { o.Samples = -1 }, "-1 samples"},
+		{"a file that cannot be written", func(o *certify.Options) { o.JUnit = t.TempDir() + "/no/such/folder/junit.xml" }, "output file"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			options := w.options()
+			options.Pairs = []certify.Pair{pair}
+			row.change(&options)
+			_, err := certify.Run(t.Context(), options)
+			NewWithT(t).Expect(err).To(MatchError(ContainSubstring(row.err)))
+		})
+	}
+	NewWithT(t).Expect(w.simulator.Ledger()).To(BeEmpty())
+}

@@ -69,7 +69,9 @@ func (p *program) table(headings string, rows [][]string) error {
 		}
 		fmt.Fprintln(w, strings.Join(row, "\t"))
 	}
-	w.Flush()
+	if err := w.Flush(); err != nil {
+		return failed(err)
+	}
 	return p.print(text.String())
 }
 

@@ -98,7 +98,8 @@ func (p *program) serve(ctx context.Context, c *config.Config, s store.Store, lo
 	if err == nil {
 		select {
 		case <-ctx.Done():
-		case err = <-served:
+		case ended := <-served:
+			err = failed(ended)
 		}
 	}
 	return errors.Join(err, shutDown(ctx, c, handler, dispatcher, server, logger))

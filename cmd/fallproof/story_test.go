@@ -146,7 +146,7 @@ func (s *terminal) post(url, key, target string) string {
 	request.Header.Set("Authorization", "Bearer "+s.env[keyVariable])
 	request.Header.Set("Idempotency-Key", strings.ReplaceAll(key, " ", "-"))
 	request.Header.Set("Content-Type", "application/json")
-	response, err := http.DefaultClient.Do(request)
+	response, err := (&http.Client{Timeout: time.Minute}).Do(request)
 	s.Expect(err).NotTo(gomega.HaveOccurred())
 	defer response.Body.Close()
 	content, err := io.ReadAll(response.Body)

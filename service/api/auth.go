@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -84,5 +85,7 @@ func demand(scope string, key store.APIKey) error {
 	if slices.Contains(key.Scopes, scope) {
 		return nil
 	}
-	return newProblem(Forbidden, "this needs a key with the scope "+scope).with("scope", scope)
+	p := newProblem(Forbidden, "this needs a key with the scope "+scope).with("scope", scope)
+	p.Header = http.Header{"Www-Authenticate": {fmt.Sprintf(`%s, error="insufficient_scope", scope=%q`, authenticateChallenge, scope)}}
+	return p
 }

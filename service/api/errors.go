@@ -73,11 +73,11 @@ func translate(ctx context.Context, err error, ping func(context.Context) error)
 	return newProblem(InternalError, "")
 }
 
-func as[E error](make func(E) *problem) translation {
+func as[E error](explain func(E) *problem) translation {
 	return func(err error) *problem {
 		var found E
 		if errors.As(err, &found) {
-			return make(found)
+			return explain(found)
 		}
 		return nil
 	}

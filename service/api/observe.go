@@ -29,6 +29,7 @@ func instanceOf(c *gin.Context) string {
 // observe logs the request and turns a panic into a problem: one request's fault is no other's.
 func (s *Server) observe(c *gin.Context) {
 	start := time.Now()
+	c.Header("X-Content-Type-Options", "nosniff")
 	defer func() {
 		if fault := recover(); fault != nil {
 			s.recovered(c, fault)

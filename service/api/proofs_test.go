@@ -66,7 +66,8 @@ func TestEveryTargetSaysWhyNotAndARevocationCounts(t *testing.T) {
 	))
 
 	revoke := "/v1/certifications/" + id + "/revoke"
-	s.refused(http.StatusForbidden, "forbidden", s.client, http.MethodPost, revoke, `{"reason": "r"}`)
+	forbidden := s.refused(http.StatusForbidden, "forbidden", s.client, http.MethodPost, revoke, `{"reason": "r"}`)
+	s.Expect(forbidden.Header.Get("WWW-Authenticate")).To(gomega.Equal(`Bearer realm="fallproof", error="insufficient_scope", scope="operator"`))
 	s.refused(http.StatusBadRequest, "malformed-body", s.operator, http.MethodPost, revoke, "")
 	s.refused(http.StatusBadRequest, "malformed-body", s.operator, http.MethodPost, revoke, "{}")
 	s.refused(http.StatusNotFound, "not-found", s.operator, http.MethodPost, "/v1/certifications/nothing/revoke", `{"reason": "r"}`)

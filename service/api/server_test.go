@@ -50,6 +50,7 @@ type service struct {
 	sim    *simulator.Server
 	api    *api.Server
 	url    string
+	http   *http.Client
 
 	client, operator, stranger string // API keys: two of acme, one of somebody else
 }
@@ -73,14 +74,12 @@ func newService(t *testing.T) *service {
 	s.Expect(err).NotTo(gomega.HaveOccurred())
 	s.Expect(dispatcher.Start(ctx)).To(gomega.Succeed())
 	t.Cleanup(func() {
-		over, cancel := context.WithCancel(context.Background())
-		cancel()
-		_ = dispatcher.Shutdown(over) // whatever a test left running stays in doubt
+		_ = dispatcher.Shutdown(ctx) // the test's context has ended: whatever still runs is left in doubt
 	})
 	s.api = api.New(api.Options{Dispatcher: dispatcher, Store: s.store, Config: s.config, Version: "test"})
 	server := httptest.NewServer(s.api)
 	t.Cleanup(server.Close)
-	s.url = server.URL
+	s.url, s.http = server.URL, server.Client()
 	s.client = s.newKey("acme", store.ScopeClient)
 	s.operator = s.newKey("acme", store.ScopeOperator)
 	s.stranger = s.newKey("other", store.ScopeClient, store.ScopeOperator)
@@ -127,7 +126,7 @@ func (s *service) send(key, method, path, body string, headers ...string) answer
 		name, text, _ := strings.Cut(header, ": ")
 		request.Header.Add(name, text)
 	}
-	response, err := http.DefaultClient.Do(request)
+	response, err := s.http.Do(request)
 	s.Expect(err).NotTo(gomega.HaveOccurred())
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)

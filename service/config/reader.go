@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -69,7 +70,8 @@ func (r *reader) document(data []byte) field {
 // syntax takes line and message out of the library's error, whose own text spans many lines.
 func (r *reader) syntax(err error) {
 	line, message := 1, err.Error()
-	if positioned, ok := err.(yaml.Error); ok {
+	var positioned yaml.Error
+	if errors.As(err, &positioned) {
 		message = positioned.GetMessage()
 		if token := positioned.GetToken(); token != nil {
 			line = token.Position.Line

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// shownJob and shownAttempt are what people are shown of them.
+type shownJob struct {
+	ID          string    `json:"id"`
+	Contract    string    `json:"contract"`
+	Target      string    `json:"target"`
+	State       string    `json:"state"`
+	CompletedBy *int      `json:"completed_by"`
+	CreatedAt   time.Time `json:"created_at"`
+	Error       *struct {
+		Reason  string  `json:"reason"`
+		Detail  *string `json:"detail"`
+		Targets []struct {
+			Target  string   `json:"target"`
+			Reasons []string `json:"reasons"`
+		} `json:"targets"`
+	} `json:"error"`
+	Result jsontext.Value `json:"result"`
+}
+
+type shownAttempt struct {
+	ID        string  `json:"id"`
+	JobID     string  `json:"job_id"`
+	Number    int     `json:"number"`
+	Role      string  `json:"role"`
+	Target    string  `json:"target"`
+	State     string  `json:"state"`
+	Reason    *string `json:"reason"`
+	Sends     int     `json:"sends"`
+	LatencyMS *int64  `json:"latency_ms"`
+}
+
+func (p *program) describeJob(answer jsontext.Value) (string, error) {
+	var j shownJob
+	if err := json.Unmarshal(answer, &j); err != nil {
+		return "", err
+	}
+	var out strings.Builder
+	fmt.Fprintf(&out, "job %s is %s\n  contract %s, intended for %s, created %s\n",
+		visible(j.ID), p.paint(strong, visible(j.State)), visible(j.Contract), visible(j.Target), stamp(j.CreatedAt))
+	if j.CompletedBy != nil {
+		fmt.Fprintf(&out, "  completed by attempt %d\n", *j.CompletedBy)
+	}
+	if j.Error != nil {
+		fmt.Fprintf(&out, "  error: %s %s\n", visible(j.Error.Reason), visible(text(j.Error.Detail)))
+		for _, refused := range j.Error.Targets {
+			fmt.Fprintf(&out, "    not %s: %s\n", visible(refused.Target), visible(strings.Join(refused.Reasons, ", ")))
+		}
+	}
+	if len(j.Result) > 0 && j.Result.Kind() != 'n' {
+		fmt.Fprintf(&out, "  result: %s\n", visible(string(j.Result)))
+	}
+	return out.String(), nil
+}
+
+func (p *program) describeAttempt(answer jsontext.Value) (string, error) {
+	var a shownAttempt
+	if err := json.Unmarshal(answer, &a); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("attempt %d of job %s at %s is %s\n", a.Number, visible(a.JobID), visible(a.Target), p.paint(strong, visible(a.State))), nil
+}
+
+func number[T int | int64](n *T) string {
+	if n == nil {
+		return ""
+	}
+	return strconv.FormatInt(int64(*n), 10)
+}
+
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}

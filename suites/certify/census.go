@@ -85,7 +85,7 @@ func (e Evidence) usageChecks() []certification.Check {
 func (e Evidence) usageCheck(name string, local int) certification.Check {
 	check := certification.Check{
 		Name: "usage", Case: name, Status: certification.CheckNotVerified, Reason: string(prompt.NotVerified),
-		Detail: "the provider reported no count of the prompt",
+		Detail: "no count of the prompt by the provider was seen",
 	}
 	for i, sample := range e.Samples {
 		usage := e.read[i].outcome.Usage

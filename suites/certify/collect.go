@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -47,6 +46,9 @@ func samplesPerCase(p Pair, o Options) int {
 func Collect(ctx context.Context, pair Pair, options Options) (Evidence, error) {
 	options, err := options.withDefaults()
 	if err != nil {
+		return Evidence{}, err
+	}
+	if err := checkPairs([]Pair{pair}); err != nil {
 		return Evidence{}, err
 	}
 	collected, err := collectAll(ctx, []Pair{pair}, options, silentProgress{})
@@ -118,24 +120,6 @@ type collector struct {
 	slots    chan struct{}
 	progress progress
 	run      store.Run
-}
-
-// slot is one sample's place in the run.
-type slot struct {
-	name  string // of the case; canaryCase for the canary
-	index int
-}
-
-// plan lists the canary, then the first sample of every case, then the second …, so that a target
-// that fails every time is seen with every input before money is spent on repetitions.
-func (c *collector) plan() []slot {
-	plan := []slot{{canaryCase, 0}}
-	for index := range samplesPerCase(c.pair, c.options) {
-		for _, each := range c.pair.Contract.Cases {
-			plan = append(plan, slot{each.Name, index})
-		}
-	}
-	return plan
 }
 
 func (c *collector) collect(ctx context.Context) (Evidence, error) {
@@ -212,75 +196,4 @@ func (c *collector) evidence(have samples) Evidence {
 		}
 	}
 	return e
-}
-
-// samples are the finished samples of a run by their place.
-type samples map[slot]Sample
-
-func (c *collector) stored(ctx context.Context) (samples, error) {
-	rows, err := c.options.Store.Samples(ctx, c.run.ID)
-	if err != nil {
-		return nil, err
-	}
-	have := samples{}
-	for _, row := range rows {
-		sample, err := decodeSample(row)
-		if err != nil {
-			return nil, fmt.Errorf("stored sample %d of case %q: %w", row.Index, row.Case, err)
-		}
-		have[slot{row.Case, row.Index}] = sample
-	}
-	return have, nil
-}
-
-func (s samples) missing(plan []slot) []slot {
-	var missing []slot
-	for _, where := range plan {
-		if _, ok := s[where]; !ok {
-			missing = append(missing, where)
-		}
-	}
-	return missing
-}
-
-func (s samples) trouble(p Pair) int {
-	count := 0
-	for where, sample := range s {
-		if where.name != canaryCase && sample.reading(p).trouble {
-			count++
-		}
-	}
-	return count
-}
-
-func (s samples) spent(p Pair, planned int) bool {
-	return certification.TroubleBudgetSpent(s.trouble(p), planned)
-}
-
-// backoff waits between looks at the store: shortly at first and after progress, longer while nothing
-// happens.
-type backoff struct {
-	longest time.Duration
-	current time.Duration
-}
-
-func (b *backoff) next(ctx context.Context, progressed bool) error {
-	if progressed {
-		b.current = 0
-		return ctx.Err()
-	}
-	b.current = min(max(2*b.current, 20*time.Millisecond), b.longest)
-	return sleep(ctx, b.current)
-}
-
-// sleep waits, or returns ctx's error as soon as it ends.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }

@@ -49,15 +49,6 @@ type Options struct {
 	T     ginkgo.GinkgoTestingT // told of failing specs; nil = nobody but the Result
 }
 
-// Retry bounds what provider trouble may cost. Zero fields have defaults.
-type Retry struct {
-	Extra int           // further tries of one sample; default 2, negative = none
-	Base  time.Duration // first pause, doubled for each further one; default 500 ms
-	Max   time.Duration // longest pause, also where the provider asks for more; default 30 s
-	Slack time.Duration // how long beyond deadline and pause a claim on a sample holds; default 15 s
-	Poll  time.Duration // longest pause between looks at what another runner has done; default 1 s
-}
-
 func (o Options) withDefaults() (Options, error) {
 	if o.Store == nil {
 		return o, fmt.Errorf("certify: no store")
@@ -81,13 +72,6 @@ func (o Options) withDefaults() (Options, error) {
 	o.Retry.Slack = cmp.Or(o.Retry.Slack, 15*time.Second)
 	o.Retry.Poll = cmp.Or(o.Retry.Poll, time.Second)
 	return o, nil
-}
-
-// pause is how long to wait before the next try of a sample: as long as the provider asks, at least
-// the doubling base, at most the longest pause.
-func (r Retry) pause(try int, asked time.Duration) time.Duration {
-	doubled := r.Base << min(try, 20)
-	return min(max(doubled, asked), r.Max)
 }
 
 // key names what a pair is certified for.

@@ -50,7 +50,7 @@ func (c *Core) addIn(ctx context.Context, tx Tx, j job.Job, attempts []job.Attem
 	if wanted.Target == (providers.Target{}) {
 		wanted.Target = j.Target
 	}
-	if wanted.Target != j.Target {
+	if wanted.Target != j.Target || add.Proof != nil { // a proof that is named is demanded, at the intended target too
 		id, err := c.proofFor(ctx, tx, add, wanted.Target, now)
 		if err != nil {
 			return store.Made{}, err

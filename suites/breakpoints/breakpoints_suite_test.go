@@ -34,6 +34,8 @@ func story(on engine) {
 	Context("any deployment", func() { Specs(&main.Deployment) })
 	Context("this deployment", main.own)
 	It("restarts in order, and under another configuration", restarts(on))
-	It("is verified by the binary's own suite", main.verified)
+	if on.verify {
+		It("is verified by the binary's own suite", main.verified)
+	}
 	It("knows in time that the lost replica's attempts are in doubt", lost.known)
 }

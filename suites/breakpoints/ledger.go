@@ -14,29 +14,43 @@ import (
 // attempt was requested exactly as often as it was sent.
 func (s *scene) expectLedgerEqualsAttempts(ctx context.Context) {
 	GinkgoHelper()
+	var last int64
 	// A running attempt counts as sent a moment before its request arrives, hence the waiting.
 	Eventually(func(g Gomega, ctx context.Context) {
-		seen, err := s.requests(ctx)
+		seen, upTo, err := s.requests(ctx)
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(seen).To(Equal(s.sends(ctx, g)), "requests in the ledger, and sends of the attempts, by attempt id")
+		last = upTo
 	}).WithContext(ctx).WithTimeout(s.Patience).WithPolling(poll).Should(Succeed())
+	s.since = last // what comes after it has to be explained by the next scenario, which cannot
 }
 
-// requests counts what arrived at the simulator since the scenario began, by attempt id.
-func (s *scene) requests(ctx context.Context) (map[string]int, error) {
+// overlook takes every request so far for explained.
+func (s *scene) overlook(ctx context.Context) {
+	GinkgoHelper()
+	s.since = 0
+	_, last, err := s.requests(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	s.since = last
+}
+
+// requests counts what arrived at the simulator since the scenario began, by attempt id. last is the
+// number of the last request.
+func (s *scene) requests(ctx context.Context) (seen map[string]int, last int64, err error) {
 	entries, err := s.control().ledger(ctx, "")
-	seen := map[string]int{}
+	seen, last = map[string]int{}, s.since
 	for _, entry := range entries {
 		if entry.Seq <= s.since {
 			continue
 		}
+		last = entry.Seq
 		name := entry.AttemptID
 		if entry.Method != http.MethodPost || name == "" {
 			name = entry.Method + " " + entry.Path + " without an attempt" // no job explains it
 		}
 		seen[name]++
 	}
-	return seen, err
+	return seen, last, err
 }
 
 // sends counts what the scenario's attempts say that was sent. No contract of these scenarios has an

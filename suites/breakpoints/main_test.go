@@ -16,6 +16,7 @@ const (
 	primary   = "alpha/alpha-large"     // short of patience, and not certified
 	fallback  = "beta/beta-medium"      // certified
 	uncalled  = "delta/delta-uncalled"  // never certified
+	busy      = "delta/delta-busy"      // could not be judged when it was certified
 	rejected  = "delta/delta-wrong"     // plausible when it was certified
 	revoked   = "delta/delta-withdrawn" // its certification is revoked by the command line
 	recalled  = "delta/delta-recalled"  // its certification is revoked over HTTP
@@ -25,6 +26,7 @@ const (
 	narrow    = "narrow/narrow-large"   // one call at a time
 	contract  = "triage"                // with a route over all of these
 	brief     = "brief"                 // the same, and its certifications hold for a second
+	guarded   = "guarded"               // a route whose primary needs proof as well
 	solitary  = "solitary"              // a route without fallbacks
 	mainModel = `{context_window: 128000, tokenizer: o200k_base}`
 )
@@ -47,6 +49,7 @@ providers:
     source: simulated
     models:
       delta-uncalled: ` + mainModel + `
+      delta-busy: ` + mainModel + `
       delta-wrong: ` + mainModel + `
       delta-withdrawn: ` + mainModel + `
       delta-recalled: ` + mainModel + `
@@ -61,26 +64,30 @@ providers:
 routes:
   triage:
     primary: alpha/alpha-large
-    fallbacks: [delta/delta-uncalled, delta/delta-wrong, beta/beta-medium, delta/delta-withdrawn, delta/delta-recalled, gamma/gamma-small]
+    fallbacks: [delta/delta-uncalled, delta/delta-busy, delta/delta-wrong, beta/beta-medium, delta/delta-withdrawn, delta/delta-recalled, gamma/gamma-small]
     max_attempts: 6
   brief: {primary: alpha/alpha-large, fallbacks: [beta/beta-medium]}
   solitary: {primary: alpha/alpha-large, max_attempts: 2}
+  guarded: {primary: gamma/gamma-small, fallbacks: [beta/beta-medium], require_certified_primary: true}
 `
 
 // prepareMain starts the deployment that most scenarios run against.
 func (g *stage) prepareMain(on engine) func(context.Context) {
 	return func(ctx context.Context) {
-		g.prepare(on, mainConfig, "alpha-large", "beta-medium", "gamma-small", "delta-uncalled", "delta-wrong",
+		g.prepare(on, mainConfig, "alpha-large", "beta-medium", "gamma-small", "delta-uncalled", "delta-busy", "delta-wrong",
 			"delta-withdrawn", "delta-recalled", "epsilon-small", "strict-large", "narrow-large")
 		g.contract(contract)
 		g.contract(brief, "valid_for: 168h", "valid_for: 1s")
 		g.contract(solitary)
-		for _, target := range []string{fallback, "gamma/gamma-small", revoked, recalled, unlisted} {
-			g.certify(0, contract, target)
-		}
+		g.contract(guarded)
 		Expect(g.control().behave(ctx, rejected, "plausible")).To(Succeed())
-		g.certify(1, contract, rejected)
+		Expect(g.control().behave(ctx, busy, "rate-limited")).To(Succeed())
+		g.certify(
+			pair{contract, fallback, 0}, pair{contract, "gamma/gamma-small", 0}, pair{contract, revoked, 0},
+			pair{contract, recalled, 0}, pair{contract, unlisted, 0}, pair{contract, rejected, 1}, pair{contract, busy, 3},
+		)
 		Expect(g.control().behave(ctx, rejected, "faithful")).To(Succeed())
+		Expect(g.control().behave(ctx, busy, "faithful")).To(Succeed())
 		g.start(ctx)
 		g.Contract = contract
 		Expect(g.Discover(ctx)).To(Succeed())
@@ -104,6 +111,7 @@ func (g *stage) own() {
 func (g *stage) proofs(s *scene) {
 	It("is refused where it was never certified", s.noProof(uncalled, "no_certification"))
 	It("is refused where the certification rejected it", s.noProof(rejected, "rejected"))
+	It("is refused where the certification could not judge it", s.noProof(busy, "inconclusive"))
 	It("is refused where it is no target of the route", s.noProof(unlisted, "not_in_route"))
 
 	It("is refused from the moment that its certification is revoked on the command line", func(ctx context.Context) {
@@ -125,6 +133,8 @@ func (g *stage) proofs(s *scene) {
 	})
 
 	It("is refused once its certification has expired", func(ctx context.Context) { s.expired(ctx, g) })
+
+	It("is demanded even of the primary where the route says so", func(ctx context.Context) { s.guarded(ctx, g) })
 
 	It("is tried with its certification's id where the proof stands", func(ctx context.Context) {
 		made := s.failed(ctx)
@@ -214,8 +224,8 @@ func (s *scene) said(ctx context.Context, contract, target string) []string {
 // expired certifies for a second, and waits until the service says that it is over.
 func (s *scene) expired(ctx context.Context, g *stage) {
 	GinkgoHelper()
-	g.certify(0, brief, fallback)
-	s.begin(ctx) // the samples are no job's
+	g.certify(pair{brief, fallback, 0})
+	s.overlook(ctx) // the samples are no job's
 	Eventually(func(ctx context.Context) []string { return g.target(ctx, brief, fallback).Reasons }).
 		WithContext(ctx).WithTimeout(patience).WithPolling(poll).Should(Equal([]string{"expired"}))
 	s.behaves(ctx, primary, "unauthorized")
@@ -228,6 +238,26 @@ func (s *scene) expired(ctx context.Context, g *stage) {
 	Expect(s.attempts(ctx, made.ID)).To(HaveLen(1))
 	g.cli(1, "can-failover", "--contract", brief, "--to", fallback)
 	g.cli(0, "can-failover", "--contract", contract, "--to", fallback)
+}
+
+// guarded sends nothing anywhere before there is a proof, and then to the primary, by its proof.
+func (s *scene) guarded(ctx context.Context, g *stage) {
+	GinkgoHelper()
+	body := `{"contract": "guarded", "input": ` + s.Input + `}`
+	made := s.created(s.click(ctx, newKey(), body))
+	Expect(made.State).To(Equal("failed"))
+	Expect(made.Error.why("gamma/gamma-small")).To(Equal([]string{"no_certification"}))
+	Expect(made.Error.why(fallback)).To(Equal([]string{"no_certification"}))
+	problem := refused(s.tryAgain(ctx, made.ID, ""), http.StatusConflict, "fallback-not-certified")
+	Expect(problem.Reasons).To(Equal([]string{"no_certification"}))
+	Expect(s.attempts(ctx, made.ID)).To(BeEmpty())
+	s.expectLedgerEqualsAttempts(ctx)
+
+	g.certify(pair{guarded, "gamma/gamma-small", 0})
+	s.overlook(ctx)
+	Expect(s.tryAgain(ctx, made.ID, "").Status).To(Equal(http.StatusCreated))
+	s.becomes(ctx, made.ID, "succeeded")
+	Expect(s.attempt(ctx, made.ID, 1).CertificationID).To(HaveValue(Equal(*g.target(ctx, guarded, "gamma/gamma-small").CertificationID)))
 }
 
 // owners are the scenarios about keys.
@@ -253,7 +283,7 @@ func (g *stage) owners(s *scene) {
 		Expect(other.ID).NotTo(Equal(made.ID), "a key belongs to its owner")
 		Expect(other.Owner).To(Equal("globex"))
 		theirs.expectLedgerEqualsAttempts(ctx)
-		s.since = theirs.last(ctx)
+		s.overlook(ctx)
 		s.jobs = nil
 	})
 
@@ -286,6 +316,34 @@ func (g *stage) owners(s *scene) {
 		refused(got, http.StatusForbidden, "forbidden")
 	})
 
+	It("pages an owner's jobs, newest first", func(ctx context.Context) {
+		theirs := &scene{Deployment: &Deployment{}}
+		*theirs.Deployment = g.Deployment
+		theirs.Key = g.makeKey("hooli", "client")
+		theirs.begin(ctx)
+		var made []string
+		for range 3 {
+			job := theirs.newJob(ctx, "", wait(30))
+			Expect(job.State).To(Equal("succeeded"))
+			made = slices.Insert(made, 0, job.ID)
+		}
+		first := find[page[jobView]](theirs.get(ctx, "/v1/jobs?limit=2&state=succeeded&contract="+contract))
+		Expect(first.NextCursor).NotTo(BeNil())
+		second := find[page[jobView]](theirs.get(ctx, "/v1/jobs?limit=2&state=succeeded&contract="+contract+"&cursor="+*first.NextCursor))
+		Expect(second.NextCursor).To(BeNil())
+		var listed []string
+		for _, job := range append(first.Items, second.Items...) {
+			listed = append(listed, job.ID)
+		}
+		Expect(listed).To(Equal(made))
+		Expect(find[page[jobView]](theirs.get(ctx, "/v1/jobs?state=unknown")).Items).To(BeEmpty())
+		for _, query := range []string{"state=lost", "limit=0", "limit=x", "sate=unknown", "state=failed&state=unknown"} {
+			refused(theirs.get(ctx, "/v1/jobs?"+query), http.StatusBadRequest, "invalid-parameter")
+		}
+		theirs.expectLedgerEqualsAttempts(ctx)
+		s.overlook(ctx)
+	})
+
 	It("lets a revoked key in no more", func(ctx context.Context) {
 		short := client{base: g.URL, key: g.makeKey("initech", "client")}
 		got, err := short.call(ctx, http.MethodGet, "/v1/jobs", nil)
@@ -302,15 +360,6 @@ func (g *stage) owners(s *scene) {
 	})
 }
 
-// last is the number of the last request in the ledger.
-func (s *scene) last(ctx context.Context) int64 {
-	GinkgoHelper()
-	entries, err := s.control().ledger(ctx, "")
-	Expect(err).NotTo(HaveOccurred())
-	Expect(entries).NotTo(BeEmpty())
-	return entries[len(entries)-1].Seq
-}
-
 // slots are the scenarios about a provider's concurrency.
 func (g *stage) slots(s *scene) {
 	It("never gets two", func(ctx context.Context) {
@@ -322,7 +371,9 @@ func (g *stage) slots(s *scene) {
 		Expect(waiting.Sends).To(BeZero())
 		Expect(s.job(ctx, two.ID).State).To(Equal("running"))
 		refused(s.tryAgain(ctx, two.ID, ""), http.StatusConflict, "attempt-in-flight")
-		Expect(s.requests(ctx)).To(HaveLen(1))
+		seen, _, err := s.requests(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(seen).To(HaveLen(1))
 		s.letGo(ctx, first.ID)
 		s.letGo(ctx, s.arrives(ctx, two.ID, 1).ID)
 		s.becomes(ctx, one.ID, "succeeded")

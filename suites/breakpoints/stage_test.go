@@ -38,12 +38,14 @@ type engine struct {
 	name        string
 	fresh       func(folder string) string // URL of an empty one
 	unreachable func(folder string) string
+	verify      bool // whether the suite in the binary is put to the test here: once is enough
 }
 
 var engines = []engine{
 	{
-		name:  "SQLite",
-		fresh: func(folder string) string { return "sqlite:" + filepath.Join(folder, "fallproof.db") },
+		name:   "SQLite",
+		fresh:  func(folder string) string { return "sqlite:" + filepath.Join(folder, "fallproof.db") },
+		verify: true,
 		unreachable: func(folder string) string {
 			return "sqlite:" + filepath.Join(folder, "no", "such", "folder", "fallproof.db")
 		},
@@ -169,10 +171,23 @@ func (g *stage) makeKey(owner, scopes string) string {
 	return strings.TrimSpace(string(g.cli(0, "keys", "create", "--owner", owner, "--scope", scopes).Out.Contents()))
 }
 
-// certify certifies a contract at a target; code is 0 where that is to succeed and 1 where it is not.
-func (g *stage) certify(code int, contract, target string) {
+// pair is a certification to be made: of a contract at a target, with the exit code that it ends with.
+type pair struct {
+	contract, target string
+	code             int
+}
+
+// certify makes certifications, each in a process of its own and all at the same time.
+func (g *stage) certify(pairs ...pair) {
 	GinkgoHelper()
-	g.cli(code, "certify", "--contract", contract, "--target", target)
+	var sessions []*gexec.Session
+	for _, p := range pairs {
+		sessions = append(sessions, g.run("certify", "--contract", p.contract, "--target", p.target))
+	}
+	for i, session := range sessions {
+		Eventually(session).WithTimeout(time.Minute).WithPolling(poll).Should(gexec.Exit())
+		Expect(session.ExitCode()).To(Equal(pairs[i].code), "%s at %s\n%s%s", pairs[i].contract, pairs[i].target, session.Out.Contents(), session.Err.Contents())
+	}
 }
 
 // start starts the service and waits until it is ready.

@@ -17,7 +17,7 @@ func (g *stage) verified(ctx context.Context) {
 	verify := func(code int, key string, further ...string) *gexec.Session {
 		GinkgoHelper()
 		session := g.run(append([]string{
-			"verify", "--url", g.URL, "--simulator", g.Simulator, "--key", key, "--contract", contract, "--input", g.Input,
+			"verify", "--url", g.URL, "--simulator", g.Simulator, "--key", key, "--contract", contract, "--input", g.Input, "--patience", patience.String(),
 		}, further...)...)
 		Eventually(session).WithTimeout(2*time.Minute).WithPolling(poll).Should(gexec.Exit(), "it ends")
 		Expect(session.ExitCode()).To(Equal(code), "%s%s", session.Out.Contents(), session.Err.Contents())

@@ -35,12 +35,22 @@ func (s *scene) waiting() {
 			got, err := s.api().call(ctx, http.MethodGet, "/v1/jobs/"+made.ID, nil, wait(60))
 			waited <- outcome{got, err}
 		}()
-		Consistently(waited).WithTimeout(5 * poll).ShouldNot(Receive())
 		s.letGo(ctx, attempt.ID)
 		var got outcome
 		Eventually(waited).WithContext(ctx).WithTimeout(s.Patience).Should(Receive(&got))
 		Expect(got.err).NotTo(HaveOccurred())
 		Expect(find[jobView](got.answer).State).To(Equal("succeeded"))
+	})
+
+	It("answers with what is known when the time preferred is over", func(ctx context.Context) {
+		s.behaves(ctx, s.Fallback, "hold")
+		made := s.newJob(ctx, s.Fallback)
+		attempt := s.arrives(ctx, made.ID, 1)
+		got := s.get(ctx, "/v1/jobs/"+made.ID, wait(1))
+		Expect(got.Header.Get("Preference-Applied")).To(Equal("wait=1"))
+		Expect(find[jobView](got).State).To(Equal("running"))
+		s.letGo(ctx, attempt.ID)
+		s.becomes(ctx, made.ID, "succeeded")
 	})
 
 	It("stops waiting when the outcome is doubt", func(ctx context.Context) {
@@ -60,7 +70,7 @@ func (s *scene) waiting() {
 			left <- err
 		}()
 		Eventually(func(g Gomega, ctx context.Context) {
-			seen, err := s.requests(ctx)
+			seen, _, err := s.requests(ctx)
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(seen).To(HaveLen(1))
 		}).WithContext(ctx).WithTimeout(s.Patience).WithPolling(poll).Should(Succeed())

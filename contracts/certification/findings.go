@@ -35,8 +35,8 @@ func (f *findings) addSample(o Observation, wrong []Finding) {
 }
 
 // addNote adds a reason that concerns the run and no sample.
-func (f *findings) addNote(reason string, count int) {
-	f.add(Finding{Reason: reason}, count)
+func (f *findings) addNote(reason string, count int, detail string) {
+	f.add(Finding{Reason: reason, Detail: detail}, count)
 }
 
 func (f findings) merged(other findings) findings {

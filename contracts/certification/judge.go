@@ -83,6 +83,7 @@ type tally struct {
 	structure, business, roundTrip *rate
 	trouble                        findings
 	troubled                       int
+	lost                           int    // samples that stopped says are missing
 	stopped                        string // why the run says nothing about rates; "" = it does
 }
 
@@ -106,11 +107,18 @@ func tallyOf(e Evidence) tally {
 	}
 	switch {
 	case TroubleBudgetSpent(t.troubled, e.Planned):
-		t.stopped = FindingTroubleBudget
+		t.stopped, t.lost = FindingTroubleBudget, t.troubled
 	case len(e.Samples) < e.Planned:
-		t.stopped = FindingIncomplete
+		t.stopped, t.lost = FindingIncomplete, e.Planned-len(e.Samples)
 	}
 	return t
+}
+
+func (t tally) why() string {
+	if t.stopped == FindingIncomplete {
+		return "samples are missing"
+	}
+	return "it took more samples than a conclusive run may lose"
 }
 
 func (t tally) judge(name string, r *rate, threshold float64) Dimension {
@@ -123,18 +131,18 @@ func (t tally) judge(name string, r *rate, threshold float64) Dimension {
 	switch {
 	case t.stopped != "":
 		d.Status = StatusNotJudged
-		found.addNote(t.stopped, t.troubled)
+		found.addNote(t.stopped, t.lost, t.why())
 	case r.all == 0:
 		d.Status = StatusNotJudged
 	case d.LowerBound >= threshold:
 		d.Status = StatusPassed
 	case wrong == 0:
 		d.Status = StatusNotJudged
-		found.addNote(FindingTooFewSamples, r.all)
+		found.addNote(FindingTooFewSamples, r.all, "nothing was wrong, but so few answers cannot prove the threshold")
 	case statistics.LowerBound(r.good+t.troubled, r.all+t.troubled) >= threshold:
 		// Were the samples that trouble took all good, it would have passed: not the target's failure.
 		d.Status = StatusNotJudged
-		found.addNote(FindingTroubleBudget, t.troubled)
+		found.addNote(FindingTroubleBudget, t.troubled, "without the samples that were lost to it, the rest proves nothing")
 	default:
 		d.Status = StatusFailed
 	}

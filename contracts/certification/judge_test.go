@@ -194,6 +194,27 @@ func TestJudgeKeepsFiguresAndFindings(t *testing.T) {
 	g.Expect(business.Samples).To(Equal(37), "business is judged over structurally valid samples")
 }
 
+// Whatever is not judged says why.
+func TestJudgeSaysWhyNot(t *testing.T) {
+	g := NewWithT(t)
+	roundTrip := func(e certification.Evidence) []certification.Finding {
+		return certification.Judge(e).Dimension(certification.DimensionRoundTrip).Findings
+	}
+	few := evidence(8)
+	g.Expect(roundTrip(few)).To(ContainElement(HaveField("Reason", certification.FindingTooFewSamples)))
+	cut := evidence(40)
+	cut.Samples = cut.Samples[:30]
+	g.Expect(roundTrip(cut)).To(ContainElement(And(HaveField("Reason", certification.FindingIncomplete), HaveField("Count", 10))))
+	down := evidence(40)
+	for i := range 6 {
+		trouble(&down.Samples[i])
+	}
+	g.Expect(roundTrip(down)).To(ConsistOf(
+		And(HaveField("Reason", certification.FindingTroubleBudget), HaveField("Count", 6)),
+		And(HaveField("Reason", "timeout"), HaveField("Count", 6), HaveField("Case", "case 0")),
+	))
+}
+
 // A provider is drawn, not scripted: one whose true rate lies at the threshold may slip through in one
 // run out of twenty, a good one gets its record, a flaky one never does.
 func TestJudgeAgainstDrawnProviders(t *testing.T) {

@@ -60,6 +60,9 @@ func around(content string) (before, after string, found bool) {
 	if rest, ok := afterValue(content); ok {
 		return "", strings.TrimSpace(rest), true
 	}
+	if opensAsJSON(content) { // broken JSON, not prose around a part of it
+		return "", "", false
+	}
 	at := 0
 	for range candidates {
 		next := strings.IndexAny(content[at:], "{[")
@@ -73,6 +76,11 @@ func around(content string) (before, after string, found bool) {
 		at++
 	}
 	return "", "", false
+}
+
+func opensAsJSON(content string) bool {
+	text := strings.TrimSpace(content)
+	return strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[")
 }
 
 // afterValue is what follows the JSON value that text begins with.

@@ -74,6 +74,7 @@ func TestJudgeNamesTheReason(t *testing.T) {
 		{"nothing", "", structure.NotJSON, "", "no JSON value"},
 		{"prose", "I cannot read this invoice.", structure.NotJSON, "", "not JSON"},
 		{"NaN", `{"id": NaN}`, structure.NotJSON, "/id", "NaN"},
+		{"NaN before a list", `{"id": NaN, "tags": ["a", {"b": 1}]}`, structure.NotJSON, "/id", "NaN"},
 		{"Infinity", `{"id": -Infinity}`, structure.NotJSON, "/id", "Infinity"},
 		{"raw newline in a string", "{\"id\": 1, \"a/b\": \"x\ny\"}", structure.NotJSON, "/a~1b", `raw control character '\n'`},
 		{"byte order mark", "\ufeff{\"id\": 1}", structure.NotJSON, "", "byte order mark"},

@@ -21,7 +21,7 @@ func newProgress(o Options) progress {
 	if o.Terminal {
 		return newBar(o.Out)
 	}
-	return &lineProgress{out: o.Out, pairs: map[string]*pairProgress{}}
+	return &lineProgress{out: o.Out, pairs: len(o.Pairs), left: map[string]int{}, began: time.Now()}
 }
 
 type silentProgress struct{}
@@ -31,45 +31,57 @@ func (silentProgress) sample(Pair)          {}
 func (silentProgress) end(Pair)             {}
 func (silentProgress) close()               {}
 
-// lineProgress writes lines that a log keeps well: each pair's start and end, and every tenth of it.
+// lineProgress writes lines that a log keeps well: what is about to be called, and every tenth of it.
 type lineProgress struct {
 	mu    sync.Mutex
 	out   io.Writer
-	pairs map[string]*pairProgress
-}
-
-type pairProgress struct {
-	total, done, told int
-	began             time.Time
+	pairs int // that have not started yet
+	began time.Time
+	total int // calls of the pairs that have started
+	done  int
+	told  int            // tenths
+	left  map[string]int // calls that a pair has not made yet
 }
 
 func (l *lineProgress) start(pair Pair, total, done int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.pairs[pair.String()] = &pairProgress{total: total, done: done, told: done * 10 / total, began: time.Now()}
+	l.left[pair.String()] = total - done
+	l.total += total - done
 	resumed := ""
 	if done > 0 {
-		resumed = fmt.Sprintf(", %d of them are there already", done)
+		resumed = fmt.Sprintf(" of %d, the others are there already", total)
 	}
-	fmt.Fprintf(l.out, "collecting %s: %d calls%s\n", pair, total, resumed)
+	fmt.Fprintf(l.out, "collecting %s: %d calls%s\n", pair, total-done, resumed)
+	l.pairs--
 }
 
 func (l *lineProgress) sample(pair Pair) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	p := l.pairs[pair.String()]
-	p.done++
-	if tenth := p.done * 10 / p.total; tenth > p.told && p.done < p.total {
-		p.told = tenth
-		fmt.Fprintf(l.out, "collecting %s: %d of %d (%d %%)\n", pair, p.done, p.total, p.done*100/p.total)
-	}
+	l.left[pair.String()]--
+	l.done++
+	l.tell()
 }
 
+// end takes calls that will not be made out of the total, so that the estimate stays true.
 func (l *lineProgress) end(pair Pair) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	p := l.pairs[pair.String()]
-	fmt.Fprintf(l.out, "collected %s in %s\n", pair, time.Since(p.began).Round(time.Millisecond))
+	l.total -= l.left[pair.String()]
+	l.left[pair.String()] = 0
+}
+
+// tell waits until every pair has started: before that a share of the whole means nothing.
+func (l *lineProgress) tell() {
+	if l.pairs > 0 || l.total == 0 || l.done*10/l.total <= l.told {
+		return
+	}
+	l.told = l.done * 10 / l.total
+	elapsed := time.Since(l.began)
+	left := time.Duration(float64(elapsed) / float64(l.done) * float64(l.total-l.done))
+	fmt.Fprintf(l.out, "collected %d of %d calls (%d %%) in %s, about %s left\n", l.done, l.total, l.done*100/l.total,
+		elapsed.Round(100*time.Millisecond), left.Round(100*time.Millisecond))
 }
 
 func (l *lineProgress) close() {}

@@ -73,18 +73,27 @@ func TestProgressInLines(t *testing.T) {
 	g := NewWithT(t)
 	var out bytes.Buffer
 	pair := Pair{Contract: &contracts.Contract{Name: "c"}, Target: providers.Target{Provider: "p", Model: "m"}}
-	p := newProgress(Options{Out: &out})
+	other := pair
+	other.Target.Model = "n"
+	p := newProgress(Options{Out: &out, Pairs: []Pair{pair, other}})
 	p.start(pair, 41, 10)
-	for range 31 {
+	p.sample(pair)
+	g.Expect(strings.Count(out.String(), "\n")).To(Equal(1), "no share of a whole that is not known yet")
+	p.start(other, 20, 0)
+	for range 30 {
 		p.sample(pair)
 	}
+	for range 10 {
+		p.sample(other)
+	}
 	p.end(pair)
+	p.end(other)
 	p.close()
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	g.Expect(lines[0]).To(Equal("collecting c at p/m: 41 calls, 10 of them are there already"))
-	g.Expect(lines[1]).To(Equal("collecting c at p/m: 13 of 41 (31 %)"))
-	g.Expect(lines[len(lines)-1]).To(HavePrefix("collected c at p/m in "))
-	g.Expect(lines).To(HaveLen(9), "a line for each tenth, not for each call")
+	g.Expect(lines[0]).To(Equal("collecting c at p/m: 31 calls of 41, the others are there already"))
+	g.Expect(lines[1]).To(Equal("collecting c at p/n: 20 calls"))
+	g.Expect(lines[2]).To(HavePrefix("collected 6 of 51 calls (11 %) in "))
+	g.Expect(lines).To(HaveLen(2+8), "a line for each tenth, not for each call")
 }
 
 func TestProgressBar(t *testing.T) {

@@ -30,7 +30,7 @@ var sources = func() string {
 }()
 
 const storyConfig = `
-server: {listen: 127.0.0.1:0, accept_sources: [simulated]}
+server: {listen: 127.0.0.1:0, accept_sources: [simulated], shutdown_timeout: 100ms}
 providers:
   sim: {base_url: %[1]s, source: simulated, timeout: 10s, models: {faithful: {}, plausible: {}}}
   hasty: {base_url: %[1]s, source: simulated, timeout: 20ms, models: {silent: {}}}

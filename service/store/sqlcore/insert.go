@@ -45,12 +45,13 @@ func (c *Core) insertAttempt(ctx context.Context, tx Tx, j job.Job, number int, 
 		&river.InsertOpts{Queue: wanted.Queue, ScheduledAt: bellTime(attempt.NotBefore, now), MaxAttempts: 1})
 }
 
-// bellTime is when the doorbell rings. River looks at its scheduled jobs every five seconds, which is
-// coarse for a short wait: such a bell rings at once, and who answers it waits for the time to come.
+// bellTime is when the doorbell rings; the zero time is at once. Whatever carries a time, River only looks
+// at every five seconds, which is coarse for a short wait: such a bell carries none, and who answers it
+// waits for the moment to come.
 func bellTime(notBefore, now time.Time) time.Time {
 	const coarse = 5 * time.Second
 	if notBefore.Sub(now) <= coarse {
-		return now
+		return time.Time{}
 	}
 	return notBefore
 }

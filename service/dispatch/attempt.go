@@ -72,31 +72,7 @@ func (d *Dispatcher) explicit(ctx context.Context, j job.Job, key, sent string) 
 	if proof, ok := d.planner.key(contract, j.ContractDigest, target); ok {
 		add.Proof = &proof
 	}
-	if target == j.Target {
-		return add, d.demandProof(ctx, add)
-	}
 	return add, nil
-}
-
-// demandProof checks the proof that a route demands of its primary. The database's own guard is about
-// targets away from the intended one.
-func (d *Dispatcher) demandProof(ctx context.Context, add store.AddAttempt) error {
-	reasons := []certification.Reason{certification.NotInRoute}
-	if add.Proof != nil {
-		standings, err := d.store.Standings(ctx, []certification.Key{*add.Proof})
-		if err != nil {
-			return err
-		}
-		reasons = standings[0].Reasons(add.Accepted)
-	}
-	if len(reasons) == 0 {
-		return nil
-	}
-	refusal := job.TargetRefusal{Target: add.Attempt.Target}
-	for _, reason := range reasons {
-		refusal.Reasons = append(refusal.Reasons, string(reason))
-	}
-	return &store.NotCertified{Refusal: refusal}
 }
 
 // unlessAdded answers a refused request with the attempt that its key already names, if it does.

@@ -134,6 +134,8 @@ func TestARetryMaySucceed(t *testing.T) {
 	w.becomes(made.Attempt.Ref, job.Failed)
 	w.behave(alpha, "faithful")
 	w.Expect(w.outcome(made).CompletedBy).To(gomega.Equal(2))
+	retry := w.attempts(made)[1]
+	w.Expect(retry.StartedAt).To(gomega.BeTemporally(">=", retry.NotBefore), "its doorbell may ring early")
 	w.ledgerMatches(made)
 }
 

@@ -255,7 +255,7 @@ func TestALeaseIsRenewedBeforeALateSend(t *testing.T) {
 		}
 	}
 	w := newWorld(t, settings{Wrap: f.wrap, Options: dispatch.Options{Lease: lease, Renew: time.Minute, Sweep: time.Minute}})
-	w.Expect(w.outcome(w.submit()).State).To(gomega.Equal(job.JobSucceeded))
+	w.Expect(w.outcome(w.submit()).CompletedBy).To(gomega.Equal(1))
 }
 
 // A client that does not return when its context ends is not waited for, and its attempt stays in doubt.

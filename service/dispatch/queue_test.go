@@ -46,7 +46,7 @@ func TestTheSoftDeadlineFreesTheSlot(t *testing.T) {
 }
 
 func TestWaitingIsGivenUpWithoutSending(t *testing.T) {
-	w := newWorld(t, settings{Concurrency: 1, QueueTimeout: "100ms"})
+	w := newWorld(t, settings{Concurrency: 1, QueueTimeout: "100ms", Options: dispatch.Options{Sweep: time.Minute}})
 	w.certify(beta)
 	w.behave(alpha, "hold")
 	first := w.submit()

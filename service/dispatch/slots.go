@@ -14,11 +14,11 @@ type slots struct {
 
 func newSlots(n int) *slots { return &slots{free: max(n, 1)} }
 
-// try takes a slot if one is free and nobody waits for it.
+// try takes a slot if one is free. While anybody waits, none is: it was handed over before it was free.
 func (s *slots) try() (*slot, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.free == 0 || len(s.waiting) > 0 {
+	if s.free == 0 {
 		return nil, false
 	}
 	s.free--

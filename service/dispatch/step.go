@@ -72,20 +72,21 @@ func (s *step) complete(next *store.NewAttempt, plan job.Plan) {
 	next.Wait = s.d.planner.deadlines(plan, provider).QueueTimeout
 }
 
-// launch runs the attempt that the step made, if it is to be run here and now.
+// launch runs the attempt that the step made, if it is to be run here and now; it then takes the slot
+// along.
 func (s *step) launch(j job.Job, made *job.Attempt) {
 	if s == nil {
 		return
 	}
 	ours := made != nil && made.ID == s.id && made.State == job.Running && made.BootID == s.d.bootID
 	if !ours || s.slot == nil {
-		s.giveBack()
 		return
 	}
 	s.d.launch(&flight{job: j, attempt: *made, slot: s.slot, granted: s.began})
 	s.slot = nil
 }
 
+// giveBack ends the step: a slot that no attempt took along is free again.
 func (s *step) giveBack() {
 	if s != nil {
 		s.slot.giveBack()

@@ -88,7 +88,7 @@ func (d *Dispatcher) tryTurn(ctx context.Context, args store.TurnArgs) error {
 	case d.flights.isClosed() || ctx.Err() != nil:
 		return river.JobSnooze(doorbellPause)
 	default:
-		return d.giveUpWaiting(ctx, attempt.Ref)
+		return d.sweepOne(ctx, *attempt)
 	}
 }
 
@@ -109,12 +109,12 @@ func (d *Dispatcher) waiting(ctx context.Context, args store.TurnArgs) (*job.Att
 
 // takeTurn moves the attempt before a byte is written, and runs it.
 func (d *Dispatcher) takeTurn(ctx context.Context, attempt job.Attempt, taken *slot) error {
+	s := &step{d: d, id: attempt.ID, slot: taken}
+	defer s.giveBack()
 	j, err := d.store.Job(ctx, attempt.Owner, attempt.JobID)
 	if err != nil {
-		taken.giveBack()
 		return err
 	}
-	s := &step{d: d, id: attempt.ID, slot: taken}
 	began := time.Now()
 	change := store.Change{
 		Ref: attempt.Ref, Event: job.EventTurn, By: d.bootID, BootID: d.bootID, Lease: d.options.Lease,
@@ -132,23 +132,10 @@ func (d *Dispatcher) takeTurn(ctx context.Context, attempt job.Attempt, taken *s
 		}
 	}
 	if err != nil {
-		taken.giveBack()
 		return err
 	}
 	s.began = began
 	s.launch(j, &applied.Attempt)
 	d.bells.ring(attempt.JobID)
 	return nil
-}
-
-func (d *Dispatcher) giveUpWaiting(ctx context.Context, ref job.Ref) error {
-	_, err := d.applyTo(ctx, store.Change{
-		Ref: ref, Event: job.EventNotSent, Reason: reasonQueueTimeout, Detail: "no slot became free in time",
-		By: d.bootID, Retryable: true,
-	})
-	var illegal *store.IllegalTransition
-	if errors.As(err, &illegal) {
-		return nil
-	}
-	return err
 }

@@ -16,8 +16,6 @@ import (
 	"github.com/onsi/gomega/gexec"
 
 	"github.com/go-json-experiment/json"
-
-	"github.com/fallproof/fallproof/service/store/storetest/pgcluster"
 )
 
 // patience bounds what a spec waits for; nothing takes nearly so long unless it is broken.
@@ -31,38 +29,6 @@ func build(ctx context.Context) {
 	binary = filepath.Join(GinkgoT().TempDir(), "fallproof")
 	output, err := exec.CommandContext(ctx, "go", "build", "-o", binary, "github.com/fallproof/fallproof/cmd/fallproof").CombinedOutput()
 	Expect(err).NotTo(HaveOccurred(), "%s", output)
-}
-
-// engine is a kind of database.
-type engine struct {
-	name        string
-	fresh       func(folder string) string // URL of an empty one
-	unreachable func(folder string) string
-	verify      bool // whether the suite in the binary is put to the test here: once is enough
-}
-
-var engines = []engine{
-	{
-		name:   "SQLite",
-		fresh:  func(folder string) string { return "sqlite:" + filepath.Join(folder, "fallproof.db") },
-		verify: true,
-		unreachable: func(folder string) string {
-			return "sqlite:" + filepath.Join(folder, "no", "such", "folder", "fallproof.db")
-		},
-	},
-	{
-		name: "PostgreSQL",
-		fresh: func(string) string {
-			cluster, err := pgcluster.Shared()
-			Expect(err).NotTo(HaveOccurred())
-			url, drop, err := cluster.NewDatabase("breakpoints")
-			Expect(err).NotTo(HaveOccurred())
-			DeferCleanup(func() { Expect(drop()).To(Succeed()) })
-			return url
-		},
-		// Port 1 is nobody's.
-		unreachable: func(string) string { return "postgres://127.0.0.1:1/fallproof?connect_timeout=5" },
-	},
 }
 
 // stage is a deployment of its own: a folder with a configuration, a database, a simulator and, between
@@ -171,25 +137,6 @@ func (g *stage) makeKey(owner, scopes string) string {
 	return strings.TrimSpace(string(g.cli(0, "keys", "create", "--owner", owner, "--scope", scopes).Out.Contents()))
 }
 
-// pair is a certification to be made: of a contract at a target, with the exit code that it ends with.
-type pair struct {
-	contract, target string
-	code             int
-}
-
-// certify makes certifications, each in a process of its own and all at the same time.
-func (g *stage) certify(pairs ...pair) {
-	GinkgoHelper()
-	var sessions []*gexec.Session
-	for _, p := range pairs {
-		sessions = append(sessions, g.run("certify", "--contract", p.contract, "--target", p.target))
-	}
-	for i, session := range sessions {
-		Eventually(session).WithTimeout(time.Minute).WithPolling(poll).Should(gexec.Exit())
-		Expect(session.ExitCode()).To(Equal(pairs[i].code), "%s at %s\n%s%s", pairs[i].contract, pairs[i].target, session.Out.Contents(), session.Err.Contents())
-	}
-}
-
 // start starts the service and waits until it is ready.
 func (g *stage) start(ctx context.Context) {
 	GinkgoHelper()
@@ -214,30 +161,6 @@ func (g *stage) kill() {
 func (g *stage) terminate() {
 	GinkgoHelper()
 	Eventually(g.service.Signal(syscall.SIGTERM)).WithTimeout(patience).WithPolling(poll).Should(gexec.Exit(0))
-}
-
-// contract writes a copy of the shipped triage contract under another name, with small samples, and with
-// effects of which nothing automatic follows. Each further edit is a pair of old and new text.
-func (g *stage) contract(name string, edits ...string) {
-	GinkgoHelper()
-	folder := filepath.Join(g.folder, "contracts", name)
-	Expect(os.RemoveAll(folder)).To(Succeed())
-	Expect(os.CopyFS(folder, os.DirFS("../../contracts/catalog/support-triage"))).To(Succeed())
-	at := filepath.Join(folder, "contract.yaml")
-	content, err := os.ReadFile(at)
-	Expect(err).NotTo(HaveOccurred())
-	text := string(content)
-	edits = append([]string{
-		"name: support-triage", "name: " + name,
-		"effects: none\nrelease_after: 20s\n", "effects: external\n",
-		"samples: 5", "samples: 1",
-		"structure: 0.90, business: 0.90, round_trip: 0.90", "structure: 0.50, business: 0.50, round_trip: 0.50",
-	}, edits...)
-	for i := 0; i < len(edits); i += 2 {
-		Expect(text).To(ContainSubstring(edits[i]))
-		text = strings.Replace(text, edits[i], edits[i+1], 1)
-	}
-	Expect(os.WriteFile(at, []byte(text), 0o600)).To(Succeed())
 }
 
 // target is what the service says about a target of a contract.

@@ -7,9 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fallproof/fallproof/contracts"
-	"github.com/fallproof/fallproof/providers"
-	"github.com/fallproof/fallproof/providers/openai"
 	"github.com/fallproof/fallproof/service/config"
 	"github.com/fallproof/fallproof/service/store"
 	"github.com/fallproof/fallproof/suites/certify"
@@ -41,9 +38,16 @@ func (p *program) certifyCommand() *cobra.Command {
 				return usagef("--samples %d: want at least 1", flags.samples)
 			}
 			var pairs []certify.Pair
-			bind := func(c *config.Config) (err error) {
-				pairs, err = choosePairs(c, flags)
-				return err
+			release := func() {}
+			defer func() { release() }()
+			bind := func(c *config.Config) error {
+				selection := certify.Selection{Provider: flags.provider, Target: flags.target, Contract: flags.contract}
+				chosen, done, err := certify.Pairs(c, selection)
+				if err != nil {
+					return usage(err)
+				}
+				pairs, release = chosen, done
+				return nil
 			}
 			return p.withStore(cmd.Context(), bind, func(_ *config.Config, s store.Store) error {
 				return p.certify(cmd.Context(), s, pairs, flags)
@@ -58,14 +62,6 @@ func (p *program) certifyCommand() *cobra.Command {
 	command.Flags().StringVar(&flags.junit, "junit", "", "write a JUnit report to this file")
 	command.Flags().StringVar(&flags.json, "json", "", "write the records to this file")
 	return command
-}
-
-func choosePairs(c *config.Config, flags certifyFlags) ([]certify.Pair, error) {
-	selected, err := selectPairs(c, flags)
-	if err != nil {
-		return nil, err
-	}
-	return bindPairs(c, selected)
 }
 
 func (p *program) certify(ctx context.Context, s store.Store, pairs []certify.Pair, flags certifyFlags) error {
@@ -92,89 +88,4 @@ func resumable(result certify.Result, err error) error {
 		return err
 	}
 	return fmt.Errorf("%w (go on with --run %s)", err, result.RunName)
-}
-
-// selection is a pair before it is bound to a provider.
-type selection struct {
-	contract *contracts.Contract
-	target   providers.Target
-}
-
-func selectPairs(c *config.Config, flags certifyFlags) ([]selection, error) {
-	chosen := c.Catalog.All()
-	if flags.contract != "" {
-		contract, err := contractNamed(c, flags.contract)
-		if err != nil {
-			return nil, err
-		}
-		chosen = []*contracts.Contract{contract}
-	}
-	if flags.provider != "" {
-		if _, ok := c.Provider(flags.provider); !ok {
-			return nil, usagef("provider %q is not declared in the configuration", flags.provider)
-		}
-	}
-	if flags.target != "" {
-		return explicitPairs(c, chosen, flags)
-	}
-	selected := routedPairs(c, chosen, flags.provider)
-	if len(selected) == 0 {
-		return nil, usagef("no route names a pair that fits: add one to routes in the configuration, or name one with --target")
-	}
-	return selected, nil
-}
-
-func explicitPairs(c *config.Config, chosen []*contracts.Contract, flags certifyFlags) ([]selection, error) {
-	target, err := declaredTarget(c, flags.target)
-	if err != nil {
-		return nil, err
-	}
-	if flags.provider != "" && flags.provider != target.Provider {
-		return nil, usagef("--target %s is not of --provider %s", target, flags.provider)
-	}
-	var selected []selection
-	for _, contract := range chosen {
-		selected = append(selected, selection{contract, target})
-	}
-	return selected, nil
-}
-
-// routedPairs are each contract with the targets of its route, in the route's order.
-func routedPairs(c *config.Config, chosen []*contracts.Contract, provider string) []selection {
-	var selected []selection
-	for _, contract := range chosen {
-		route, ok := c.Routes[contract.Name]
-		if !ok {
-			continue
-		}
-		for _, target := range append([]providers.Target{route.Primary}, route.Fallbacks...) {
-			if provider == "" || provider == target.Provider {
-				selected = append(selected, selection{contract, target})
-			}
-		}
-	}
-	return selected
-}
-
-// bindPairs gives every pair its provider, one client each. A missing API key is found here, before the
-// first call.
-func bindPairs(c *config.Config, selected []selection) ([]certify.Pair, error) {
-	clients := map[string]providers.Provider{}
-	pairs := make([]certify.Pair, len(selected))
-	for i, each := range selected {
-		provider, _ := c.Provider(each.target.Provider)
-		profile, _ := c.Profile(each.target)
-		if clients[provider.Name] == nil {
-			key, err := c.APIKey(provider.Name)
-			if err != nil {
-				return nil, usage(err)
-			}
-			clients[provider.Name] = openai.New(openai.Config{BaseURL: provider.BaseURL, APIKey: key})
-		}
-		pairs[i] = certify.Pair{
-			Contract: each.contract, Target: each.target, Profile: profile, Client: clients[provider.Name],
-			Timeout: provider.Timeout, ServerErrors: provider.ServerErrors, Concurrency: provider.Concurrency,
-		}
-	}
-	return pairs, nil
 }

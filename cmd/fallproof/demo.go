@@ -161,7 +161,7 @@ func (s *story) leaveRunning() error {
 	s.title("Left running")
 	s.say("URL: %s\nKey: %s\n", s.url, s.key)
 	s.say("curl -s %s/v1/contracts/support-triage/targets -H 'Authorization: Bearer %s'", s.url, s.key)
-	s.say(`curl -s %s/v1/jobs -H 'Authorization: Bearer %s' -H 'Idempotency-Key: mine-1' -H 'Prefer: wait=10' -d '{"contract":"support-triage","input":{"message":"My parcel arrived broken, please refund me."}}'`, s.url, s.key)
+	s.say(`curl -s %s/v1/jobs -H 'Authorization: Bearer %s' -H 'Idempotency-Key: mine-1' -H 'Prefer: wait=10' --json '{"contract":"support-triage","input":{"message":"My parcel arrived broken, please refund me."}}'`, s.url, s.key)
 	s.say("curl -s %s/v1/jobs -H 'Authorization: Bearer %s'", s.url, s.key)
 	s.say("\nPress Ctrl-C to end it.")
 	<-s.ctx.Done()

@@ -57,7 +57,7 @@ type TargetRefusal struct {
 // Plan is the part of the configuration that a job keeps from the moment it was accepted, so that a
 // later deploy changes neither its route nor its deadlines.
 type Plan struct {
-	Primary                 providers.Target     `json:"primary"`
+	Primary                 providers.Target     `json:"primary,omitzero"`
 	Fallbacks               []providers.Target   `json:"fallbacks,omitempty"`
 	MaxAttempts             int                  `json:"max_attempts"`
 	OnRefusal               string               `json:"on_refusal"` // final | fallback

@@ -7,6 +7,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	"github.com/fallproof/fallproof/providers"
 	"github.com/fallproof/fallproof/service/job"
 	"github.com/fallproof/fallproof/service/store"
 )
@@ -20,6 +21,7 @@ var identity = []behaviour{
 	{"a repeated create whose COMMIT's answer was lost finds its own job", lostCommitOfCreate},
 	{"keys belong to their owner", keysPerOwner},
 	{"a job that no target may serve is created failed, with the reason", createdFailed},
+	{"a job whose contract has no route is read back", routeless},
 	{"jobs are listed in pages, newest first", pages},
 	{"texts with escapes, right-to-left and exponents come back as stored", texts},
 }
@@ -187,6 +189,14 @@ func createdFailed(w *world) {
 	w.Expect(made.Attempt).To(BeNil())
 	w.Expect(w.job(made).State).To(Equal(job.JobFailed))
 	w.Expect(w.job(made).Error).To(Equal(why))
+}
+
+func routeless(w *world) {
+	j := newJob("acme")
+	j.Plan.Primary, j.Plan.Fallbacks, j.SentTarget = providers.Target{}, nil, primary.String()
+	made, err := w.Store.CreateJob(w.ctx, createOf(fingerprinted(j), sendAt(primary, "")))
+	w.Expect(err).NotTo(HaveOccurred())
+	w.Expect(w.job(made)).To(Equal(made.Job))
 }
 
 func pages(w *world) {

@@ -16,7 +16,6 @@ func (s *scene) identity() {
 
 	It("refuses the key for another input, says where they differ, and changes nothing", func(ctx context.Context) {
 		key := newKey()
-		s.behaves(ctx, s.Primary, "faithful")
 		made := s.created(s.click(ctx, key, s.body("", `"x_shelf": "B", "x_list": [1, 2]`), wait(30)))
 		before, history := s.job(ctx, made.ID), s.events(ctx, made.ID)
 		for _, other := range []struct{ extra, pointer string }{

@@ -46,12 +46,13 @@ func TestTheSoftDeadlineFreesTheSlot(t *testing.T) {
 }
 
 func TestWaitingIsGivenUpWithoutSending(t *testing.T) {
-	w := newWorld(t, settings{Concurrency: 1, QueueTimeout: "100ms", Options: dispatch.Options{Sweep: time.Minute}})
+	w := newWorld(t, settings{Concurrency: 1, QueueTimeout: "100ms", Idle: true}) // nothing sweeps
 	w.certify(beta)
 	w.behave(alpha, "hold")
 	first := w.submit()
 	w.heard(alpha, 1)
 	second := w.submit()
+	w.Expect(w.d.AnswerDoorbell(w.ctx, store.TurnArgs{Ref: second.Attempt.Ref, AttemptID: second.Attempt.ID})).To(gomega.Succeed())
 	j := w.outcome(second)
 	w.Expect(j.State).To(gomega.Equal(job.JobSucceeded))
 	attempts := w.attempts(second)
@@ -177,6 +178,18 @@ func TestOrphansFallIntoDoubtAndAreNeverSentAgain(t *testing.T) {
 		seen[entry.AttemptID]++
 	}
 	w.Expect(seen).To(gomega.Equal(map[string]int{w.attempts(released)[1].ID: 1, w.attempts(waited)[1].ID: 1}))
+}
+
+func TestATargetThatLeftTheConfigurationIsNotRetried(t *testing.T) {
+	w := newWorld(t, settings{Idle: true})
+	waited := w.stored(store.NewAttempt{Wait: -time.Second, Queue: "nobody"})
+	delete(w.config.Providers, "alpha")
+	w.d = w.replica(settings{})
+	j := w.outcome(waited)
+	w.Expect(j.State).To(gomega.Equal(job.JobFailed))
+	w.Expect(j.Error.Reason).To(gomega.Equal("queue_timeout"))
+	w.Expect(w.attempts(waited)).To(gomega.HaveLen(1))
+	w.ledgerMatches(waited)
 }
 
 // The sweep rings again and again, on whichever replica leads.

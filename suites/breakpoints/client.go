@@ -3,7 +3,6 @@ package breakpoints
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -73,5 +72,5 @@ func (c client) fetch(ctx context.Context, path string, into any) error {
 	if got.Status != http.StatusOK {
 		return fmt.Errorf("GET %s answered %s", path, got)
 	}
-	return errors.Join(json.Unmarshal(got.Body, into))
+	return json.Unmarshal(got.Body, into)
 }

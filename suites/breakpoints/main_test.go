@@ -103,6 +103,7 @@ func (g *stage) own() {
 	Describe("no fallback without a proof that stands", func() { g.proofs(s) })
 	Describe("a route without fallbacks", func() { g.withoutFallback(s) })
 	Describe("a provider that takes one call at a time", func() { g.slots(s) })
+	Describe("a second replica", func() { g.replicas(s) })
 }
 
 // unreachable starts the service without its database.

@@ -27,7 +27,7 @@ var binary string
 // build makes the binary once for all stages.
 func build(ctx context.Context) {
 	binary = filepath.Join(GinkgoT().TempDir(), "fallproof")
-	output, err := exec.CommandContext(ctx, "go", "build", "-o", binary, "github.com/fallproof/fallproof/cmd/fallproof").CombinedOutput()
+	output, err := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", binary, "github.com/fallproof/fallproof/cmd/fallproof").CombinedOutput()
 	Expect(err).NotTo(HaveOccurred(), "%s", output)
 }
 
@@ -75,9 +75,9 @@ func (g *stage) simulate(models []string) {
 // run starts the binary.
 func (g *stage) run(args ...string) *gexec.Session {
 	GinkgoHelper()
-	command := exec.Command(binary, args...)
+	command := exec.CommandContext(context.Background(), binary, args...) // it outlives the spec that starts it
 	command.Dir = g.folder
-	command.Env = append(without(os.Environ(), "DATABASE_URL", "FALLPROOF_"), "GOCOVERDIR="+g.folder)
+	command.Env = without(os.Environ(), "DATABASE_URL", "FALLPROOF_")
 	session, err := gexec.Start(command, nil, nil)
 	Expect(err).NotTo(HaveOccurred())
 	g.sessions = append(g.sessions, session)
@@ -124,10 +124,10 @@ func (g *stage) configure(config string) {
 }
 
 // reconfigure changes a part of the configuration.
-func (g *stage) reconfigure(old, new string) {
+func (g *stage) reconfigure(before, after string) {
 	GinkgoHelper()
-	Expect(g.config).To(ContainSubstring(old))
-	g.config = strings.Replace(g.config, old, new, 1)
+	Expect(g.config).To(ContainSubstring(before))
+	g.config = strings.Replace(g.config, before, after, 1)
 	g.configure(g.config)
 }
 

@@ -60,7 +60,6 @@ type Route struct {
 	Fallbacks               []providers.Target // in order
 	MaxAttempts             int
 	OnRefusal               string // final | fallback
-	OnUnknown               string // block | release, as the contract's effects allow
 	RequireCertifiedPrimary bool
 }
 

@@ -115,13 +115,13 @@ func TestPlanIsTheRouteWithEveryDeadline(t *testing.T) {
 	g.Expect(c.Plan(invoices)).To(gomega.Equal(job.Plan{
 		Primary:     providers.Target{Provider: "alpha", Model: "alpha-large"},
 		Fallbacks:   []providers.Target{{Provider: "gamma", Model: "org/model-7b"}},
-		MaxAttempts: 4, OnRefusal: "fallback", OnUnknown: "release", RequireCertifiedPrimary: true,
-		ReleaseAfter: invoices.ReleaseAfter, Deadlines: deadlines,
+		MaxAttempts: 4, OnRefusal: "fallback", RequireCertifiedPrimary: true,
+		Deadlines: deadlines,
 	}))
 
 	unrouted := &contracts.Contract{Name: "unrouted", Effects: contracts.EffectsExternal}
 	g.Expect(c.Plan(unrouted)).To(gomega.Equal(job.Plan{
-		MaxAttempts: 3, OnRefusal: "final", OnUnknown: "block", Deadlines: deadlines,
+		MaxAttempts: 3, OnRefusal: "final", Deadlines: deadlines,
 	}))
 }
 

@@ -6,10 +6,6 @@ import (
 )
 
 // What a job's plan says about an attempt in doubt.
-const (
-	onUnknownBlock   = "block"
-	onUnknownRelease = "release"
-)
 
 // DefaultMaxAttempts caps a job's attempts where its route says nothing.
 const DefaultMaxAttempts = 3
@@ -19,11 +15,9 @@ const DefaultMaxAttempts = 3
 // the contract has no route.
 func (c *Config) Plan(contract *contracts.Contract) job.Plan {
 	plan := job.Plan{
-		MaxAttempts:  DefaultMaxAttempts,
-		OnRefusal:    "final",
-		OnUnknown:    onUnknown(contract),
-		ReleaseAfter: contract.ReleaseAfter,
-		Deadlines:    make(map[string]job.Deadlines, len(c.Providers)),
+		MaxAttempts: DefaultMaxAttempts,
+		OnRefusal:   "final",
+		Deadlines:   make(map[string]job.Deadlines, len(c.Providers)),
 	}
 	if route, ok := c.Routes[contract.Name]; ok {
 		plan.Primary, plan.Fallbacks = route.Primary, route.Fallbacks
@@ -34,12 +28,4 @@ func (c *Config) Plan(contract *contracts.Contract) job.Plan {
 		plan.Deadlines[name] = job.Deadlines{Timeout: p.Timeout, GiveUp: p.GiveUp, QueueTimeout: p.QueueTimeout}
 	}
 	return plan
-}
-
-// onUnknown is the contract's word: only one without effects, which says when, is ever released by policy.
-func onUnknown(contract *contracts.Contract) string {
-	if contract.Effects == contracts.EffectsNone && contract.ReleaseAfter > 0 {
-		return onUnknownRelease
-	}
-	return onUnknownBlock
 }

@@ -13,14 +13,11 @@ const mostAttempts = 100
 func (r *reader) routes(f field, c *Config) map[string]Route {
 	routes := map[string]Route{}
 	for _, entry := range r.entries(f) {
-		contract, ok := c.Catalog.Get(entry.key)
-		if !ok {
+		if _, ok := c.Catalog.Get(entry.key); !ok {
 			r.fail(entry.line, "%s: no such contract; the catalogue has %s", entry.name, strings.Join(c.Catalog.Names(), ", "))
 			continue
 		}
-		route := r.route(entry, c)
-		route.OnUnknown = onUnknown(contract)
-		routes[entry.key] = route
+		routes[entry.key] = r.route(entry, c)
 	}
 	return routes
 }

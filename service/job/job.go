@@ -61,9 +61,7 @@ type Plan struct {
 	Fallbacks               []providers.Target   `json:"fallbacks,omitempty"`
 	MaxAttempts             int                  `json:"max_attempts"`
 	OnRefusal               string               `json:"on_refusal"` // final | fallback
-	OnUnknown               string               `json:"on_unknown"` // block | release
 	RequireCertifiedPrimary bool                 `json:"require_certified_primary,omitempty"`
-	ReleaseAfter            time.Duration        `json:"release_after,omitempty"`
 	Deadlines               map[string]Deadlines `json:"deadlines"` // by provider name
 }
 

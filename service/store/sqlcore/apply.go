@@ -43,7 +43,7 @@ func (m *move) apply(ctx context.Context) (store.Applied, error) {
 	if m.change.OnlyIfOverdue && !m.overdue() {
 		return m.unchanged(), nil
 	}
-	if m.hadWonAlready() {
+	if m.hadHappened() {
 		return m.unchanged(), nil
 	}
 	if m.change.Event == job.EventTurn && m.attempt.State == job.Starting && m.now.Before(m.attempt.NotBefore) {
@@ -85,8 +85,12 @@ func (m *move) slotTaken() bool {
 	return m.job.CompletedBy != 0 || m.job.Version != m.attempt.JobVersion
 }
 
-// hadWonAlready: a repeated delivery, or a COMMIT whose answer was lost.
-func (m *move) hadWonAlready() bool {
+// hadHappened: a repeated delivery, or a COMMIT whose answer was lost.
+func (m *move) hadHappened() bool {
+	failedHere := m.attempt.State == job.Failed && m.attempt.BootID == m.change.By && m.attempt.Reason == plain(m.change.Reason)
+	if failedHere && m.change.Event == job.EventFailure {
+		return true
+	}
 	won := m.attempt.State == job.Succeeded && m.job.CompletedBy == m.attempt.Number
 	return won && (m.change.Event == job.EventAnswer || m.change.Event == job.EventResolveSucceeded)
 }

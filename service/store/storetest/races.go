@@ -15,6 +15,7 @@ import (
 var races = []behaviour{
 	{"of two attempts the first to return wins, the other is superseded and logged", reverseFinish},
 	{"a repeated completion after a lost COMMIT answer changes nothing", lostCommitOfCompletion},
+	{"a repeated failure after a lost COMMIT answer changes nothing", lostCommitOfFailure},
 	{"many completions of racing attempts have one winner", oneWinner},
 	{"completion against sweep ends in one terminal event", completionAgainstSweep},
 	{"an attempt cannot be inserted under a job that is being completed", insertAgainstCompletion},
@@ -52,6 +53,17 @@ func lostCommitOfCompletion(w *world) {
 	w.Expect(again.Attempt.State).To(Equal(job.Succeeded))
 	w.Expect(w.job(made)).To(Equal(before))
 	w.Expect(w.history(made)).To(Equal(history))
+}
+
+func lostCommitOfFailure(w *world) {
+	made := w.create()
+	failed := failure(made.Attempt.Ref, stop())
+	failed.By = bootID
+	w.apply(failed)
+	before, history := w.job(made), w.history(made)
+	w.Expect(w.apply(failed).Moved).To(BeFalse())
+	w.Expect(w.job(made)).To(Equal(before))
+	w.Expect(w.history(made)).To(Equal(history), "the same failure is no late answer")
 }
 
 func oneWinner(w *world) {

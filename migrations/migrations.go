@@ -49,7 +49,7 @@ func Postgres(ctx context.Context, pool *pgxpool.Pool) (err error) {
 		}
 	}()
 	db := stdlib.OpenDBFromPool(pool)
-	defer db.Close()
+	defer func() { _ = db.Close() }() // gives its connection back to the pool
 	if err := up(ctx, goose.DialectPostgres, db, "postgres"); err != nil {
 		return err
 	}
@@ -85,14 +85,14 @@ func sqliteOnce(ctx context.Context, db *sql.DB) error {
 	return err
 }
 
-// PostgresStatus and SQLiteStatus list the migrations of this binary and which of them were applied.
+// PostgresStatus lists the migrations of this binary and which of them were applied.
 func PostgresStatus(ctx context.Context, pool *pgxpool.Pool) ([]Status, error) {
 	db := stdlib.OpenDBFromPool(pool)
-	defer db.Close()
+	defer func() { _ = db.Close() }() // gives its connection back to the pool
 	return status(ctx, goose.DialectPostgres, db, "postgres")
 }
 
-// SQLiteStatus: see PostgresStatus.
+// SQLiteStatus does the same for SQLite.
 func SQLiteStatus(ctx context.Context, db *sql.DB) ([]Status, error) {
 	return status(ctx, goose.DialectSQLite3, db, "sqlite")
 }

@@ -136,7 +136,7 @@ func (s *story) serve() (stop func() error, err error) {
 	var code int
 	done.Go(func() {
 		code = s.run(ctx, writer, []string{"serve", "--log", "off"})
-		writer.Close()
+		_ = writer.Close() // a pipe always closes
 	})
 	first, err := bufio.NewReader(reader).ReadString('\n')
 	if err != nil {

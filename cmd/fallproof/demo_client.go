@@ -77,7 +77,8 @@ func (s *story) call(method, path, key string, body []byte) (found answer, err e
 		return found, err
 	}
 	found.Status = status
-	return found, json.Unmarshal(content, &found)
+	err = json.Unmarshal(content, &found)
+	return found, err
 }
 
 func (s *story) exchange(method, path, key string, body []byte) (int, []byte, error) {
@@ -110,7 +111,8 @@ func (s *story) attempts(id string) ([]attempt, error) {
 	if err != nil {
 		return nil, err
 	}
-	return page.Items, json.Unmarshal(content, &page)
+	err = json.Unmarshal(content, &page)
+	return page.Items, err
 }
 
 // untilAttempt waits for a state that no request waits for: an attempt's own, under a job that is final.

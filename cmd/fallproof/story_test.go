@@ -47,7 +47,7 @@ func (s *terminal) background(args ...string) (address string, stop func() int) 
 	ended := make(chan int, 1)
 	go func() {
 		ended <- Run(ctx, args, strings.NewReader(""), writer, s.t.Output(), s.getenv)
-		writer.Close()
+		_ = writer.Close() // a pipe always closes
 	}()
 	stop = sync.OnceValue(func() int {
 		cancel()

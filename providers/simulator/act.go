@@ -79,7 +79,7 @@ func (x *exchange) complete() completion {
 		c.rename(x.p.Variant, x.sim.config.Seed)
 	}
 	answer := message{Role: "assistant"}
-	finish := finishStop
+	var finish string
 	if x.p.kind() == Refusing {
 		finish = answer.refuse(x.p.Variant)
 	} else {

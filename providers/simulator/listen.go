@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -44,7 +45,7 @@ func (s *Server) BaseURL() string { return s.URL() + "/v1" }
 func (s *Server) Wait() error {
 	err := <-s.served
 	s.served <- err // for the next caller
-	if err == http.ErrServerClosed {
+	if errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}
 	return err

@@ -18,7 +18,7 @@ func (r *reader) text(f field, fallback string) string {
 	if !f.present() {
 		return fallback
 	}
-	text := ""
+	var text string
 	switch node := f.node.(type) {
 	case *ast.StringNode:
 		text = node.Value

@@ -86,9 +86,9 @@ func TestReleasedAttemptRacesACertifiedFallback(t *testing.T) {
 	w.behave(beta, "faithful")
 	_, err := w.d.Release(w.ctx, made.Attempt.Ref, "operator", "tired of waiting")
 	w.Expect(err).NotTo(gomega.HaveOccurred())
-	j := w.outcome(made)
+	w.outcome(made)
 	w.Eventually(func() job.JobState { return w.job(made).State }).Should(gomega.Equal(job.JobSucceeded))
-	j = w.job(made)
+	j := w.job(made)
 	w.Expect(j.CompletedBy).To(gomega.Equal(2))
 
 	w.release(alpha) // the first to be asked is the last to answer

@@ -8,15 +8,15 @@ import (
 	"github.com/fallproof/fallproof/service/store"
 )
 
-// ErrShuttingDown: this replica takes nothing in any more. Nothing was stored.
+// ErrShuttingDown says that this replica takes nothing in any more. Nothing was stored.
 var ErrShuttingDown = errors.New("the service is shutting down")
 
-// UnknownContract: no contract of that name is served. Nothing was stored.
+// UnknownContract says that no contract of that name is served. Nothing was stored.
 type UnknownContract struct{ Name string }
 
 func (e *UnknownContract) Error() string { return fmt.Sprintf("no contract is named %q", e.Name) }
 
-// UnknownTarget: the target is not configured, or none was sent and the contract has no route. Nothing
+// UnknownTarget says that the target is not configured, or none was sent and the contract has no route. Nothing
 // was stored.
 type UnknownTarget struct {
 	Target string // as sent; "" = none
@@ -25,7 +25,7 @@ type UnknownTarget struct {
 
 func (e *UnknownTarget) Error() string { return e.Detail }
 
-// InvalidInput: what was sent does not fit the contract. Nothing was stored.
+// InvalidInput says that what was sent does not fit the contract. Nothing was stored.
 type InvalidInput struct {
 	Pointers []string // where; may be empty
 	Detail   string

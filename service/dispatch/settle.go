@@ -68,7 +68,7 @@ func (d *Dispatcher) applyTo(ctx context.Context, change store.Change) (store.Ap
 func (d *Dispatcher) afterSilence(ctx context.Context, change store.Change, s *step, applied store.Applied, err error) (store.Applied, error) {
 	var illegal *store.IllegalTransition
 	if errors.As(err, &illegal) && leads(change.Event, illegal.Attempt.State) {
-		applied.Attempt, err = illegal.Attempt, nil
+		applied.Attempt = illegal.Attempt
 		applied.Job, err = d.store.Job(ctx, change.Ref.Owner, change.Ref.JobID)
 	}
 	if err == nil && applied.Next == nil && s != nil {

@@ -23,6 +23,6 @@ func BackOff(k int, attemptID string) time.Duration {
 	hash := fnv.New32a()
 	hash.Write([]byte(attemptID))
 	const shares = 1 << 10
-	share := time.Duration(hash.Sum32() % shares)
-	return pause/2 + pause/2*share/shares
+	share := hash.Sum32() % shares
+	return pause/2 + time.Duration(int64(pause/2)*int64(share)/shares)
 }

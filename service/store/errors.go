@@ -20,7 +20,7 @@ var (
 	ErrClosed = errors.New("the store is closed")
 )
 
-// KeyConflict: the idempotency key already names another intent. Pointers are the JSON pointers that
+// KeyConflict says that the idempotency key already names another intent. Pointers are the JSON pointers that
 // differ, never values.
 type KeyConflict struct{ Pointers []string }
 
@@ -28,26 +28,26 @@ func (e *KeyConflict) Error() string {
 	return fmt.Sprintf("the idempotency key already names another intent; it differs at %v", e.Pointers)
 }
 
-// Blocked: an attempt stands in the way of a new one.
+// Blocked says that an attempt stands in the way of a new one.
 type Blocked struct{ By job.Attempt }
 
 func (e *Blocked) Error() string {
 	return fmt.Sprintf("attempt %d is %s", e.By.Number, e.By.State)
 }
 
-// NotCertified: the target has no standing proof for this job.
+// NotCertified says that the target has no standing proof for this job.
 type NotCertified struct{ Refusal job.TargetRefusal }
 
 func (e *NotCertified) Error() string {
 	return fmt.Sprintf("%s is not certified for this job: %v", e.Refusal.Target, e.Refusal.Reasons)
 }
 
-// NotYet: the attempt's turn cannot have come by the database's clock; nothing changed.
+// NotYet says that the attempt's turn cannot have come by the database's clock; nothing changed.
 type NotYet struct{ In time.Duration }
 
 func (e *NotYet) Error() string { return fmt.Sprintf("its turn comes in %s at the earliest", e.In) }
 
-// IllegalTransition: the attempt's state does not allow the event; nothing changed.
+// IllegalTransition says that the attempt's state does not allow the event; nothing changed.
 type IllegalTransition struct {
 	Attempt job.Attempt
 	Event   job.Event

@@ -140,7 +140,7 @@ func (c *collector) collect(ctx context.Context) (Evidence, error) {
 		if !started {
 			started = true
 			c.progress.start(c.pair, len(plan), len(have))
-			defer c.progress.end(c.pair)
+			defer c.progress.end(c.pair) //nolint:gocritic // started once, ended with the function
 		}
 		missing := have.missing(plan)
 		if len(missing) == 0 || have.spent(c.pair, len(plan)-1) {

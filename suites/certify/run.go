@@ -14,7 +14,7 @@ import (
 	"github.com/fallproof/fallproof/contracts/certification"
 )
 
-// ErrSecondRun: Ginkgo runs its specs once in a process, and so does Run.
+// ErrSecondRun says that Ginkgo runs its specs once in a process, and so does Run.
 var ErrSecondRun = errors.New("certify: a run has taken place in this process already; start another process")
 
 // IncompleteError says why a run wrote no record.

@@ -156,7 +156,7 @@ func (t tx) Exec(ctx context.Context, query string, args ...any) (int64, error) 
 }
 
 func (t tx) Query(ctx context.Context, query string, args ...any) (sqlcore.Rows, error) {
-	return t.begun.Query(ctx, query, args...)
+	return t.begun.Query(ctx, query, args...) //nolint:sqlclosecheck // sqlcore closes them
 }
 
 func (t tx) Ring(ctx context.Context, args river.JobArgs, opts *river.InsertOpts) error {

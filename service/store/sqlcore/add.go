@@ -10,7 +10,7 @@ import (
 	"github.com/fallproof/fallproof/service/store"
 )
 
-// AddAttempt: see store.Jobs.
+// AddAttempt implements store.Jobs.
 func (c *Core) AddAttempt(ctx context.Context, add store.AddAttempt) (store.Made, error) {
 	return write(ctx, c, func(tx Tx) (store.Made, error) {
 		j, now, err := c.lockJob(ctx, tx, add.Owner, add.JobID)

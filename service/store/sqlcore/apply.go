@@ -9,7 +9,7 @@ import (
 	"github.com/fallproof/fallproof/service/store"
 )
 
-// Apply: see store.Jobs.
+// Apply implements store.Jobs.
 func (c *Core) Apply(ctx context.Context, change store.Change) (store.Applied, error) {
 	return write(ctx, c, func(tx Tx) (store.Applied, error) {
 		j, now, err := c.lockJob(ctx, tx, change.Ref.Owner, change.Ref.JobID)

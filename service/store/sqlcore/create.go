@@ -11,7 +11,7 @@ import (
 	"github.com/fallproof/fallproof/service/store"
 )
 
-// CreateJob: see store.Jobs. The unique constraint on (owner, key) decides who creates; everybody else
+// CreateJob implements store.Jobs. The unique constraint on (owner, key) decides who creates; everybody else
 // reads what was created in a second statement, since a statement that lost the race cannot see it.
 func (c *Core) CreateJob(ctx context.Context, create store.CreateJob) (store.Made, error) {
 	made, err := write(ctx, c, func(tx Tx) (store.Made, error) {

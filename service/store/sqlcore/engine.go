@@ -64,7 +64,7 @@ var _ store.Store = (*Core)(nil)
 // New is a store over an engine whose schema is up to date.
 func New(engine Engine) *Core { return &Core{engine: engine} }
 
-// StartQueue, Ping and Close are the engine's own.
+// StartQueue is the engine's own.
 func (c *Core) StartQueue(ctx context.Context, config *river.Config) (func(context.Context) error, error) {
 	return c.engine.StartQueue(ctx, config)
 }

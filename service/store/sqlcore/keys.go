@@ -21,7 +21,7 @@ func scanKey(rows Rows) (store.APIKey, error) {
 	return key, err
 }
 
-// CreateKey: see store.Keys.
+// CreateKey implements store.Keys.
 func (c *Core) CreateKey(ctx context.Context, key store.APIKey) error {
 	return c.engine.Write(ctx, func(tx Tx) error {
 		now, err := c.now(ctx, tx)
@@ -34,21 +34,21 @@ func (c *Core) CreateKey(ctx context.Context, key store.APIKey) error {
 	})
 }
 
-// KeyByHash: see store.Keys.
+// KeyByHash implements store.Keys.
 func (c *Core) KeyByHash(ctx context.Context, hash string) (store.APIKey, error) {
 	return read(ctx, c, func(tx Tx) (store.APIKey, error) {
 		return one(ctx, tx, scanKey, "SELECT "+keyColumns+" FROM api_keys WHERE hash = $1 AND revoked_at IS NULL", hash)
 	})
 }
 
-// ListKeys: see store.Keys. Every owner's where owner is "".
+// ListKeys implements store.Keys. Every owner's where owner is "".
 func (c *Core) ListKeys(ctx context.Context, owner string) ([]store.APIKey, error) {
 	return read(ctx, c, func(tx Tx) ([]store.APIKey, error) {
 		return collect(ctx, tx, scanKey, "SELECT "+keyColumns+" FROM api_keys WHERE owner_id = $1 OR $1 = '' ORDER BY owner_id, id", owner)
 	})
 }
 
-// RevokeKey: see store.Keys.
+// RevokeKey implements store.Keys.
 func (c *Core) RevokeKey(ctx context.Context, id string) error {
 	return c.engine.Write(ctx, func(tx Tx) error {
 		now, err := c.now(ctx, tx)

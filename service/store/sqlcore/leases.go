@@ -7,7 +7,7 @@ import (
 	"github.com/fallproof/fallproof/service/job"
 )
 
-// RenewLeases: see store.Jobs. A lease that was swept is gone; it is not renewed.
+// RenewLeases implements store.Jobs. A lease that was swept is gone; it is not renewed.
 func (c *Core) RenewLeases(ctx context.Context, bootID string, lease time.Duration) ([]job.Ref, error) {
 	return write(ctx, c, func(tx Tx) ([]job.Ref, error) {
 		now, err := c.now(ctx, tx)
@@ -23,7 +23,7 @@ func (c *Core) RenewLeases(ctx context.Context, bootID string, lease time.Durati
 	})
 }
 
-// Overdue: see store.Jobs. It only proposes: Change.OnlyIfOverdue asks again inside the write.
+// Overdue implements store.Jobs. It only proposes: Change.OnlyIfOverdue asks again inside the write.
 func (c *Core) Overdue(ctx context.Context, limit int) ([]job.Attempt, error) {
 	return read(ctx, c, func(tx Tx) ([]job.Attempt, error) {
 		now, err := c.now(ctx, tx)

@@ -39,15 +39,15 @@ func (m *move) moved(to job.State) job.Attempt {
 	changed.State = to
 	changed.Reason, changed.Detail = plain(m.change.Reason), plain(m.change.Detail)
 	m.note(&changed)
-	switch {
-	case to == job.Running:
+	switch to {
+	case job.Running:
 		takeTurn(&changed, m.change.BootID, m.change.Lease, m.now)
-	case to == job.Unknown:
+	case job.Unknown:
 		changed.Heard = m.change.Heard
 		if !changed.Heard {
 			changed.LeaseUntil = time.Time{}
 		}
-	case to == job.Released:
+	case job.Released:
 		changed.Reason, changed.Detail = m.attempt.Reason, m.attempt.Detail // why it was in doubt stays of interest
 	default:
 		changed.Heard, changed.LeaseUntil, changed.FinishedAt = false, time.Time{}, m.now
@@ -91,7 +91,7 @@ func (m *move) note(changed *job.Attempt) {
 	}
 }
 
-// CancelJob: see store.Jobs.
+// CancelJob implements store.Jobs.
 func (c *Core) CancelJob(ctx context.Context, owner, jobID, by string) (job.Job, error) {
 	return write(ctx, c, func(tx Tx) (job.Job, error) {
 		j, now, err := c.lockJob(ctx, tx, owner, jobID)

@@ -28,7 +28,7 @@ func scanRecord(rows Rows) (store.StoredRecord, error) {
 	return record, decoded(document, &record.Record)
 }
 
-// Record: see store.Certifications.
+// Record implements store.Certifications.
 func (c *Core) Record(ctx context.Context, id string) (store.StoredRecord, error) {
 	return read(ctx, c, func(tx Tx) (store.StoredRecord, error) { return selectRecord(ctx, tx, id) })
 }
@@ -37,7 +37,7 @@ func selectRecord(ctx context.Context, tx Tx, id string) (store.StoredRecord, er
 	return one(ctx, tx, scanRecord, recordQuery+" WHERE r.id = $1", id)
 }
 
-// Records: see store.Certifications.
+// Records implements store.Certifications.
 func (c *Core) Records(ctx context.Context, filter store.RecordFilter) ([]store.StoredRecord, string, error) {
 	limit := filter.Limit
 	if limit <= 0 {
@@ -65,7 +65,7 @@ func (c *Core) Records(ctx context.Context, filter store.RecordFilter) ([]store.
 	return page, next, nil
 }
 
-// Revoke: see store.Certifications. The proofs row is what an insert of an attempt waits for or sees.
+// Revoke implements store.Certifications. The proofs row is what an insert of an attempt waits for or sees.
 func (c *Core) Revoke(ctx context.Context, id, reason, by string) (store.StoredRecord, error) {
 	return write(ctx, c, func(tx Tx) (store.StoredRecord, error) {
 		if _, err := selectRecord(ctx, tx, id); err != nil {
@@ -87,7 +87,7 @@ func (c *Core) Revoke(ctx context.Context, id, reason, by string) (store.StoredR
 	})
 }
 
-// Standings: see store.Certifications.
+// Standings implements store.Certifications.
 func (c *Core) Standings(ctx context.Context, keys []certification.Key) ([]certification.Standing, error) {
 	return read(ctx, c, func(tx Tx) ([]certification.Standing, error) {
 		now, err := c.now(ctx, tx)

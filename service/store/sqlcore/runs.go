@@ -24,7 +24,7 @@ func scanRun(rows Rows) (store.Run, error) {
 	return run, run.Target.UnmarshalText([]byte(target))
 }
 
-// OpenRun: see store.Certifications.
+// OpenRun implements store.Certifications.
 func (c *Core) OpenRun(ctx context.Context, run store.Run) (store.Run, error) {
 	return write(ctx, c, func(tx Tx) (store.Run, error) {
 		now, err := c.now(ctx, tx)
@@ -41,7 +41,7 @@ func (c *Core) OpenRun(ctx context.Context, run store.Run) (store.Run, error) {
 	})
 }
 
-// ClaimSample: see store.Certifications.
+// ClaimSample implements store.Certifications.
 func (c *Core) ClaimSample(ctx context.Context, claim store.SampleClaim) (bool, error) {
 	return write(ctx, c, func(tx Tx) (bool, error) {
 		now, err := c.now(ctx, tx)
@@ -57,7 +57,7 @@ func (c *Core) ClaimSample(ctx context.Context, claim store.SampleClaim) (bool, 
 	})
 }
 
-// FinishSample: see store.Certifications.
+// FinishSample implements store.Certifications.
 func (c *Core) FinishSample(ctx context.Context, sample store.Sample) (bool, error) {
 	return write(ctx, c, func(tx Tx) (bool, error) {
 		now, err := c.now(ctx, tx)
@@ -71,7 +71,7 @@ func (c *Core) FinishSample(ctx context.Context, sample store.Sample) (bool, err
 	})
 }
 
-// Samples: see store.Certifications.
+// Samples implements store.Certifications.
 func (c *Core) Samples(ctx context.Context, runID string) ([]store.Sample, error) {
 	return read(ctx, c, func(tx Tx) ([]store.Sample, error) {
 		return collect(ctx, tx, func(rows Rows) (store.Sample, error) {
@@ -85,7 +85,7 @@ func (c *Core) Samples(ctx context.Context, runID string) ([]store.Sample, error
 	})
 }
 
-// FinishRun: see store.Certifications. The run's row lock makes the first record the only one.
+// FinishRun implements store.Certifications. The run's row lock makes the first record the only one.
 func (c *Core) FinishRun(ctx context.Context, runID string, record certification.Record, validFor time.Duration) (certification.Record, bool, error) {
 	if err := validSource(record.Source); err != nil {
 		return record, false, err

@@ -27,7 +27,7 @@ func (t tx) Exec(ctx context.Context, query string, args ...any) (int64, error) 
 }
 
 func (t tx) Query(ctx context.Context, query string, args ...any) (sqlcore.Rows, error) {
-	found, err := t.QueryContext(ctx, ordinal(query), spelled(args)...)
+	found, err := t.QueryContext(ctx, ordinal(query), spelled(args)...) //nolint:rowserrcheck // sqlcore reads them to their end
 	if err != nil {
 		return nil, err
 	}

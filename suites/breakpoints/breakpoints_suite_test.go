@@ -5,6 +5,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/gexec"
 
 	"github.com/fallproof/fallproof/service/store/storetest/pgcluster"
 )
@@ -15,6 +16,7 @@ func TestMain(m *testing.M) { pgcluster.Main(m) }
 func TestBreakpoints(t *testing.T) {
 	RegisterFailHandler(Fail)
 	BeforeSuite(build)
+	AfterSuite(func() { gexec.KillAndWait(patience) }) // also where a run that ended early skipped a stage's own end
 	Describe("before anything is served", startup)
 	for _, on := range engines {
 		// In order, because the lost replica is killed first and looked after last: its leases run out meanwhile.

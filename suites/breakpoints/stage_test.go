@@ -78,6 +78,7 @@ func (g *stage) run(args ...string) *gexec.Session {
 	command := exec.CommandContext(context.Background(), binary, args...) // it outlives the spec that starts it
 	command.Dir = g.folder
 	command.Env = without(os.Environ(), "DATABASE_URL", "FALLPROOF_")
+	command.SysProcAttr = endsWithUs()
 	session, err := gexec.Start(command, nil, nil)
 	Expect(err).NotTo(HaveOccurred())
 	g.sessions = append(g.sessions, session)

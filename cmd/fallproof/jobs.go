@@ -40,7 +40,9 @@ func (p *program) jobsGetCommand(flags *jobsFlags) *cobra.Command {
 			if wait > 0 {
 				header.Set("Prefer", "wait="+strconv.Itoa(wait))
 			}
-			return p.show(cmd.Context(), flags, http.MethodGet, jobPath(args[0]), header, nil, p.describeJob)
+			return p.show(cmd.Context(), flags, http.MethodGet, jobPath(args[0]), header, nil, func(answer jsontext.Value) (string, error) {
+				return p.describeWithDoubts(cmd.Context(), flags, answer)
+			})
 		},
 	}
 	command.Flags().IntVar(&wait, "wait", 0, "wait so many seconds for the outcome, at most 60")
@@ -79,6 +81,30 @@ func (p *program) jobsAttemptsCommand(flags *jobsFlags) *cobra.Command {
 			return p.listAttempts(cmd.Context(), flags, jobPath(args[0])+"/attempts")
 		},
 	}
+}
+
+// describeWithDoubts adds to a job in doubt what blocks it, since when, and what would end the doubt.
+func (p *program) describeWithDoubts(ctx context.Context, flags *jobsFlags, answer jsontext.Value) (string, error) {
+	described, err := p.describeJob(answer)
+	var j shownJob
+	if err == nil {
+		err = json.Unmarshal(answer, &j)
+	}
+	if err != nil || j.State != "unknown" {
+		return described, err
+	}
+	c, err := p.newClient(flags.url)
+	if err != nil {
+		return "", err
+	}
+	var page listOf[shownAttempt]
+	if err := c.call(ctx, http.MethodGet, jobPath(j.ID)+"/attempts", nil, nil, &page); err != nil {
+		return "", err
+	}
+	for _, each := range page.Items {
+		described += p.describeDoubt(each)
+	}
+	return described, nil
 }
 
 func jobPath(id string) string { return "/v1/jobs/" + url.PathEscape(id) }

@@ -30,15 +30,17 @@ type shownJob struct {
 }
 
 type shownAttempt struct {
-	ID        string  `json:"id"`
-	JobID     string  `json:"job_id"`
-	Number    int     `json:"number"`
-	Role      string  `json:"role"`
-	Target    string  `json:"target"`
-	State     string  `json:"state"`
-	Reason    *string `json:"reason"`
-	Sends     int     `json:"sends"`
-	LatencyMS *int64  `json:"latency_ms"`
+	ID        string     `json:"id"`
+	JobID     string     `json:"job_id"`
+	Number    int        `json:"number"`
+	Role      string     `json:"role"`
+	Target    string     `json:"target"`
+	State     string     `json:"state"`
+	Reason    *string    `json:"reason"`
+	Detail    *string    `json:"detail"`
+	StartedAt *time.Time `json:"started_at"`
+	Sends     int        `json:"sends"`
+	LatencyMS *int64     `json:"latency_ms"`
 }
 
 func (p *program) describeJob(answer jsontext.Value) (string, error) {
@@ -70,6 +72,27 @@ func (p *program) describeAttempt(answer jsontext.Value) (string, error) {
 		return "", err
 	}
 	return fmt.Sprintf("attempt %d of job %s at %s is %s\n", a.Number, visible(a.JobID), visible(a.Target), p.paint(strong, visible(a.State))), nil
+}
+
+// describeDoubt says of an attempt in doubt what it blocks and which commands end the doubt; of a
+// released one, that it may still win.
+func (p *program) describeDoubt(a shownAttempt) string {
+	sent := ""
+	if a.StartedAt != nil {
+		sent = ", sent " + stamp(*a.StartedAt)
+	}
+	about := fmt.Sprintf("attempt %d at %s%s: %s %s", a.Number, visible(a.Target), sent, visible(text(a.Reason)), visible(text(a.Detail)))
+	switch a.State {
+	case "released":
+		return fmt.Sprintf("  %s; released: it blocks nothing and may still win\n", about)
+	case "unknown":
+		return fmt.Sprintf("  in doubt: %s\n  It may have taken effect, and blocks new attempts until it answers or one of these ends the doubt:\n"+
+			"    fallproof jobs release %[2]s %[3]d     stop waiting; a late answer may still win\n"+
+			"    fallproof jobs resolve %[2]s %[3]d     say how it ended: --outcome failed --note '…'\n"+
+			"    fallproof jobs cancel %[2]s %[3]d      fence it; it can never win\n", about, visible(a.JobID), a.Number)
+	default:
+		return ""
+	}
 }
 
 func number[T int | int64](n *T) string {

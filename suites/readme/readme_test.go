@@ -84,6 +84,8 @@ func TestFiveMinutes(t *testing.T) {
 	g.Expect(said).To(gomega.MatchRegexp(`(?s)HTTP/1.1 200.*Idempotency-Replayed: true`))
 	g.Expect(said).To(gomega.MatchRegexp(`support-triage at beta/acme-faithful: certified`))
 	g.Expect(said).To(gomega.MatchRegexp(`support-triage at beta/plausible: rejected`))
+	g.Expect(said).To(gomega.MatchRegexp(`in doubt: attempt 1 at gamma/silent, sent .*: timeout`))
+	g.Expect(said).To(gomega.MatchRegexp(`(?s)completed by attempt 2.*1 +released.*2 +succeeded +fallback +beta/acme-faithful`))
 	g.Expect(said).To(gomega.MatchRegexp(`(?s)spam-filter at alpha/faithful: rejected.*structure\s+passed.*business\s+failed`))
 }
 
@@ -130,6 +132,14 @@ routes:
 	}
 	g.Expect(records("make contracts PROVIDER=x")).To(gomega.Equal(2), "one provider's")
 	g.Expect(records("make contracts")).To(gomega.Equal(2+3), "everybody's")
+}
+
+// TestMakeBench runs one benchmark once: what it reports is for people.
+func TestMakeBench(t *testing.T) {
+	g := gomega.NewWithT(t)
+	said, err := shell(t, root, "make bench PACKAGES=./suites/benchmarks BENCH=Replay TESTFLAGS=-benchtime=1x")
+	g.Expect(err).NotTo(gomega.HaveOccurred(), said)
+	g.Expect(said).To(gomega.And(gomega.MatchRegexp(`BenchmarkReplay/sqlite.*median-ms`), gomega.MatchRegexp(`BenchmarkReplay/postgres.*median-ms`)))
 }
 
 func TestLinksLeadSomewhere(t *testing.T) {

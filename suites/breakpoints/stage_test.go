@@ -105,7 +105,8 @@ func address(server *gexec.Session) string {
 	GinkgoHelper()
 	Eventually(server).WithTimeout(patience).WithPolling(poll).Should(gbytes.Say(`http://\S+\n`), func() string { return string(server.Err.Contents()) })
 	line, _, _ := strings.Cut(string(server.Out.Contents()), "\n")
-	return line[strings.Index(line, "http://"):]
+	_, rest, _ := strings.Cut(line, "http://")
+	return "http://" + rest
 }
 
 // cli runs a verb to its end, which must have the exit code.

@@ -28,7 +28,7 @@ type Options struct {
 // Result counts scenarios.
 type Result struct{ Passed, Failed int }
 
-// ErrSecondRun: Ginkgo runs its specs once in a process, and so does Verify.
+// ErrSecondRun says that Ginkgo runs its specs once in a process, and so does Verify.
 var ErrSecondRun = errors.New("breakpoints: a run has taken place in this process already; start another process")
 
 var ran atomic.Bool

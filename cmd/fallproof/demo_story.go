@@ -150,7 +150,13 @@ func (s *story) refusedFallback() error {
 	if err != nil {
 		return err
 	}
-	s.say("→ attempt 1 is %s (%s); job %s is %s", s.state("failed"), attempts[0].Reason, final.ID, s.state(final.State))
+	for _, each := range attempts {
+		s.say("→ attempt %d at %s (%s) is %s %s", each.Number, each.Target, each.Role, s.state(each.State), each.Reason)
+		if each.Target != "alpha/large" {
+			return fmt.Errorf("attempt %d ran at %s, which has no proof", each.Number, each.Target)
+		}
+	}
+	s.say("→ job %s is %s", final.ID, s.state(final.State))
 	rejected := 0
 	for _, target := range final.Error.Targets {
 		s.say("  %s was not tried: %s", target.Target, s.state(strings.Join(target.Reasons, ", ")))

@@ -171,6 +171,9 @@ BEGIN
 END $$;
 -- +goose StatementEnd
 CREATE TRIGGER events_append_only BEFORE UPDATE OR DELETE ON events FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER events_no_truncate BEFORE TRUNCATE ON events FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER certification_records_no_truncate BEFORE TRUNCATE ON certification_records FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER certification_revocations_no_truncate BEFORE TRUNCATE ON certification_revocations FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER certification_records_append_only BEFORE UPDATE OR DELETE ON certification_records FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER certification_revocations_append_only BEFORE UPDATE OR DELETE ON certification_revocations FOR EACH ROW EXECUTE FUNCTION refuse_change();
 
@@ -201,12 +204,17 @@ END $$;
 -- +goose StatementEnd
 CREATE TRIGGER attempts_guard_insert BEFORE INSERT ON attempts FOR EACH ROW EXECUTE FUNCTION guard_attempt_insert();
 
--- completed_by is written once.
+-- completed_by is written once, and an intent never changes.
 -- +goose StatementBegin
 CREATE FUNCTION guard_winner() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF OLD.completed_by IS NOT NULL AND (NEW.completed_by IS DISTINCT FROM OLD.completed_by OR NEW.result IS DISTINCT FROM OLD.result) THEN
         RAISE EXCEPTION 'the job has its winner' USING ERRCODE = 'check_violation', CONSTRAINT = 'jobs_one_winner';
+    END IF;
+    IF (NEW.owner_id, NEW.id, NEW.idempotency_key, NEW.fingerprint, NEW.contract, NEW.contract_digest, NEW.input, NEW.sent_target, NEW.intended_target)
+       IS DISTINCT FROM
+       (OLD.owner_id, OLD.id, OLD.idempotency_key, OLD.fingerprint, OLD.contract, OLD.contract_digest, OLD.input, OLD.sent_target, OLD.intended_target) THEN
+        RAISE EXCEPTION 'an intent is immutable' USING ERRCODE = 'check_violation', CONSTRAINT = 'jobs_intent_immutable';
     END IF;
     RETURN NEW;
 END $$;

@@ -208,3 +208,10 @@ WHEN OLD.completed_by IS NOT NULL AND (NEW.completed_by IS NOT OLD.completed_by 
     SELECT RAISE(ABORT, 'jobs_one_winner: the job has its winner');
 END;
 -- +goose StatementEnd
+
+-- An intent never changes.
+-- +goose StatementBegin
+CREATE TRIGGER jobs_guard_intent BEFORE UPDATE OF owner_id, id, idempotency_key, fingerprint, contract, contract_digest, input, sent_target, intended_target ON jobs BEGIN
+    SELECT RAISE(ABORT, 'jobs_intent_immutable: an intent is immutable');
+END;
+-- +goose StatementEnd

@@ -71,6 +71,9 @@ func (c *Core) Revoke(ctx context.Context, id, reason, by string) (store.StoredR
 		if _, err := selectRecord(ctx, tx, id); err != nil {
 			return store.StoredRecord{}, err
 		}
+		if err := c.lockProofs(ctx, tx); err != nil {
+			return store.StoredRecord{}, err
+		}
 		now, err := c.now(ctx, tx)
 		if err != nil {
 			return store.StoredRecord{}, err
@@ -85,6 +88,16 @@ func (c *Core) Revoke(ctx context.Context, id, reason, by string) (store.StoredR
 		}
 		return selectRecord(ctx, tx, id)
 	})
+}
+
+// lockProofs takes the place in the queue of those who move a proof.
+func (c *Core) lockProofs(ctx context.Context, tx Tx) error {
+	lock := c.engine.Dialect().LockProofs
+	if lock == "" {
+		return nil
+	}
+	_, err := tx.Exec(ctx, lock)
+	return err
 }
 
 // Standings implements store.Certifications.

@@ -131,6 +131,9 @@ func (c *Core) appendRecord(ctx context.Context, tx Tx, r certification.Record) 
 
 // moveProof makes a judged record the one that counts, unless a stronger source stands.
 func (c *Core) moveProof(ctx context.Context, tx Tx, r certification.Record) error {
+	if err := c.lockProofs(ctx, tx); err != nil {
+		return err
+	}
 	key := certification.Key{Contract: r.Contract, Target: r.Target, ProofDigest: r.ProofDigest}
 	standing, err := standingOf(ctx, tx, key, c.engine.Dialect().ForUpdate, r.IssuedAt)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {

@@ -21,6 +21,7 @@ var guards = []behaviour{
 	{"schema: no attempt away from the intended target without a standing proof", schemaProof},
 	{"schema: an attempt's intended target is its job's", schemaIntended},
 	{"schema: the winner is written once", schemaWinner},
+	{"schema: an intent never changes", schemaIntent},
 	{"schema: records, revocations and events are append-only", schemaAppendOnly},
 	{"schema: doubt and failure have a reason", schemaReason},
 }
@@ -140,16 +141,30 @@ func schemaWinner(w *world) {
 	w.Expect(w.raw("UPDATE attempts SET state = 'succeeded' WHERE state = 'failed'")).NotTo(Succeed(), "two winning attempts")
 }
 
+func schemaIntent(w *world) {
+	made := w.create()
+	for _, column := range []string{
+		"owner_id", "id", "idempotency_key", "fingerprint", "contract", "contract_digest", "input", "sent_target", "intended_target",
+	} {
+		w.Expect(w.raw("UPDATE jobs SET "+column+" = 'other' WHERE id = ¿", made.Job.ID)).To(MatchError(ContainSubstring("immutable")), column)
+	}
+	w.Expect(w.job(made)).To(Equal(made.Job))
+}
+
 func schemaAppendOnly(w *world) {
 	w.create()
 	id := w.certify(fallback)
 	_, err := w.Store.Revoke(w.ctx, id, "drill", "test")
 	w.Expect(err).NotTo(HaveOccurred())
-	for _, statement := range []string{
+	statements := []string{
 		"UPDATE events SET detail = ''", "DELETE FROM events",
 		"UPDATE certification_records SET verdict = 'certified'", "DELETE FROM certification_records",
 		"UPDATE certification_revocations SET reason = ''", "DELETE FROM certification_revocations",
-	} {
+	}
+	if w.Postgres {
+		statements = append(statements, "TRUNCATE events", "TRUNCATE certification_records CASCADE", "TRUNCATE certification_revocations")
+	}
+	for _, statement := range statements {
 		w.Expect(w.raw(statement)).To(MatchError(ContainSubstring("append-only")), statement)
 	}
 }

@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	. "github.com/onsi/gomega"
@@ -230,6 +231,11 @@ func texts(w *world) {
 	stored := w.job(made)
 	w.Expect(stored.Result).To(Equal(result))
 	w.Expect(stored.State).To(Equal(job.JobSucceeded))
+
+	exponents := w.create()
+	long := "[" + strings.Repeat("1e131071,", 10_000) + "0]" // 90 kB that a jsonb column could not give back
+	w.apply(answer(exponents.Attempt.Ref, long))
+	w.Expect(w.job(exponents).Result).To(Equal(long))
 
 	failed := w.create()
 	broken := failure(failed.Attempt.Ref, stop())

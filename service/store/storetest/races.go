@@ -8,6 +8,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	"github.com/fallproof/fallproof/contracts/certification"
 	"github.com/fallproof/fallproof/service/job"
 	"github.com/fallproof/fallproof/service/store"
 )
@@ -20,6 +21,7 @@ var races = []behaviour{
 	{"completion against sweep ends in one terminal event", completionAgainstSweep},
 	{"an attempt cannot be inserted under a job that is being completed", insertAgainstCompletion},
 	{"a revocation that was acknowledged stops the fallback, whichever came first", revokeAgainstInsert},
+	{"a stream of fallbacks cannot keep a revocation waiting", revocationIsFair},
 }
 
 // race leaves a job with a released and a running attempt.
@@ -207,7 +209,56 @@ func (w *world) revocationIsWaiting() {
 	w.Eventually(func(g Gomega) {
 		var n int
 		g.Expect(w.Raw.QueryRowContext(w.ctx, `SELECT count(*) FROM pg_stat_activity
-			WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%proofs SET revoked_at%'`).Scan(&n)).To(Succeed())
+			WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE 'LOCK TABLE proofs%'`).Scan(&n)).To(Succeed())
 		g.Expect(n).To(Equal(1))
 	}).WithTimeout(20 * time.Second).Should(Succeed())
+}
+
+// revocationIsFair: while a first fallback stands on the proof a revocation waits for it; a second
+// fallback that comes after the revocation does not overtake it, and sees the proof revoked. With one
+// writer, as SQLite has, nobody can stand on the proof beside another, and there is nothing to overtake.
+func revocationIsFair(w *world) {
+	if !w.Postgres {
+		w.revokeWaits()
+		return
+	}
+	id := w.certify(fallback)
+	first, second := w.create(), w.create()
+	looked, goOn := make(chan struct{}), make(chan struct{})
+	standing := sendAt(fallback, id)
+	standing.Candidates = append(standing.Candidates, w.key(fallback))
+	inner := standing.Decide
+	holding := standing
+	holding.Decide = func(view store.View) store.Step {
+		close(looked)
+		<-goOn
+		return inner(view)
+	}
+	var done [3]chan error
+	for i := range done {
+		done[i] = make(chan error, 1)
+	}
+	go func() { _, err := w.Store.Apply(w.ctx, failure(first.Attempt.Ref, holding)); done[0] <- err }()
+	<-looked
+	go func() { _, err := w.Store.Revoke(w.ctx, id, "drill", "test"); done[1] <- err }()
+	w.revocationIsWaiting()
+	seen := make(chan []certification.Reason, 1)
+	late := standing
+	late.Decide = func(view store.View) store.Step {
+		seen <- view.Standings[fallback].Reasons(accepted)
+		return store.Step{}
+	}
+	go func() { _, err := w.Store.Apply(w.ctx, failure(second.Attempt.Ref, late)); done[2] <- err }()
+	w.Eventually(func(g Gomega) {
+		var n int
+		g.Expect(w.Raw.QueryRowContext(w.ctx, `SELECT count(*) FROM pg_stat_activity
+			WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%FROM proofs%FOR SHARE'`).Scan(&n)).To(Succeed())
+		g.Expect(n+len(seen)).To(Equal(1), "it waits, or it has overtaken")
+	}).WithTimeout(20 * time.Second).Should(Succeed())
+	w.Expect(seen).NotTo(Receive(), "a later fallback overtook the waiting revocation")
+	close(goOn)
+	for _, each := range done {
+		w.Expect(<-each).To(Succeed())
+	}
+	w.Expect(<-seen).To(HaveExactElements(certification.Revoked))
 }

@@ -10,7 +10,8 @@ import (
 // Effects says what an attempt may have done in the world when its outcome is not known.
 type Effects string
 
-// What follows automatically from an attempt in doubt.
+// What may follow automatically from an attempt in doubt, where a route's policy asks for it. Without
+// such a policy an attempt in doubt blocks until an external process ends the doubt, whatever its effects.
 const (
 	EffectsExternal   Effects = "external"   // nothing: an external process ends the doubt
 	EffectsIdempotent Effects = "idempotent" // the same attempt may be sent again with its own key
@@ -21,7 +22,7 @@ const (
 type Contract struct {
 	Name         string
 	Effects      Effects
-	ReleaseAfter time.Duration // only with EffectsNone; 0 = never
+	ReleaseAfter time.Duration // when a release policy may act; only with EffectsNone; 0 = never
 
 	Messages []providers.Message            // templates, see contracts/prompt
 	Variants map[string][]providers.Message // by target: replaces Messages there

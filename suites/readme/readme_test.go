@@ -14,6 +14,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/onsi/gomega"
 	"github.com/onsi/gomega/gbytes"
+
+	"github.com/fallproof/fallproof/service/config"
 )
 
 const root = "../.."
@@ -151,6 +153,34 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	}
 }
 
+// TestConfigurationIsWhole: the configuration that the README shows is read, and says what the defaults are.
+func TestConfigurationIsWhole(t *testing.T) {
+	g := gomega.NewWithT(t)
+	shown := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindStringSubmatch(readme(t))
+	g.Expect(shown).To(gomega.HaveLen(2))
+	getenv := func(name string) string { return map[string]string{"ALPHA_API_KEY": "secret"}[name] }
+	parse := func(text string) *config.Config {
+		parsed, err := config.Parse("fallproof.yaml", []byte(text), getenv)
+		g.Expect(err).NotTo(gomega.HaveOccurred())
+		return parsed
+	}
+	full := parse(shown[1])
+	short := parse(`
+providers:
+  alpha: {base_url: "https://alpha.example/v1", api_key_env: ALPHA_API_KEY, models: {alpha-large: {context_window: 128000, tokenizer: o200k_base}, alpha-small: {}}}
+routes:
+  invoice-extraction: {primary: alpha/alpha-large, fallbacks: [alpha/alpha-small]}
+`)
+	g.Expect(full.Server).To(gomega.Equal(short.Server))
+	g.Expect(full.Store).To(gomega.Equal(short.Store))
+	g.Expect(full.Routes).To(gomega.Equal(short.Routes))
+	a, _ := full.Provider("alpha")
+	b, _ := short.Provider("alpha")
+	g.Expect(a.Models).To(gomega.Equal(b.Models))
+	g.Expect([]any{a.Source, a.Timeout, a.GiveUp, a.Concurrency, a.QueueTimeout, a.ServerErrors}).To(
+		gomega.Equal([]any{b.Source, b.Timeout, b.GiveUp, b.Concurrency, b.QueueTimeout, b.ServerErrors}))
+}
+
 // TestCommandsOutsideBlocks: what the text names in passing exists as well.
 func TestCommandsOutsideBlocks(t *testing.T) {
 	g := gomega.NewWithT(t)
@@ -163,5 +193,5 @@ func TestCommandsOutsideBlocks(t *testing.T) {
 	}
 	ci, err := os.ReadFile(filepath.Join(root, ".ci", "run"))
 	g.Expect(err).NotTo(gomega.HaveOccurred())
-	g.Expect(string(ci)).To(gomega.And(gomega.ContainSubstring("make test"), gomega.ContainSubstring("make lint")))
+	g.Expect(string(ci)).To(gomega.And(gomega.MatchRegexp("(?m)^make test$"), gomega.MatchRegexp("(?m)^make lint$")))
 }

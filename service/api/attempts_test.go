@@ -71,6 +71,9 @@ func TestAnAttemptInDoubtBlocksUntilItIsResolved(t *testing.T) {
 func TestAReleasedAttemptMakesRoomAndMayStillWin(t *testing.T) {
 	s := newService(t)
 	path := s.doubtful("click")
+	for _, number := range []string{"01", "+1", "1.0"} {
+		s.refused(http.StatusNotFound, "not-found", s.operator, http.MethodPost, path+"/attempts/"+number+"/release", "")
+	}
 	released := s.send(s.operator, http.MethodPost, path+"/attempts/1/release", `{"note": "a second answer does no harm"}`)
 	s.Expect(released.Status).To(gomega.Equal(http.StatusOK), released.Text)
 	s.Expect(released.Body["state"]).To(gomega.Equal("released"))

@@ -14,7 +14,7 @@ func (s *Server) listCertifications(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	filter := store.RecordFilter{Contract: parameters["contract"], Cursor: parameters["cursor"]}
+	filter := store.RecordFilter{Contract: parameters["contract"]}
 	if written, ok := parameters["target"]; ok {
 		target, err := providers.ParseTarget(written)
 		if err != nil {
@@ -23,6 +23,9 @@ func (s *Server) listCertifications(c *gin.Context) error {
 		filter.Target = &target
 	}
 	if filter.Limit, err = limit(parameters); err != nil {
+		return err
+	}
+	if filter.Cursor, err = cursor(parameters); err != nil {
 		return err
 	}
 	items, next, err := s.store.Records(c.Request.Context(), filter)

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"net/http"
 	"time"
 
@@ -86,7 +87,9 @@ func (s *Server) listTargets(c *gin.Context) error {
 	if !ok {
 		return newProblem(NotFound, "")
 	}
-	targets, err := s.dispatcher.Targets(c.Request.Context(), contract.Name)
+	targets, err := within(c.Request.Context(), s.store.limit, func(ctx context.Context) ([]failover.TargetStatus, error) {
+		return s.dispatcher.Targets(ctx, contract.Name)
+	})
 	if err != nil {
 		return err
 	}

@@ -44,7 +44,8 @@ var translations = []translation{
 
 	later(store.ErrClosed, ShuttingDown),
 	later(dispatch.ErrShuttingDown, ShuttingDown),
-	later(context.DeadlineExceeded, StoreUnavailable),
+	later(errStoreSilent, StoreUnavailable),
+	later(context.DeadlineExceeded, StoreUnavailable), // of the dispatcher, which bounds its calls itself
 }
 
 // known is the problem that the table makes of an error; nil for an error that it does not list.
@@ -58,17 +59,19 @@ func known(err error) *problem {
 }
 
 // translate is known, and for every other error asks the store whether it is there: a driver's errors
-// are many, and what its user needs to know is whether waiting helps.
+// are many, and what its user needs to know is whether waiting helps. What came of the client's own end,
+// in ctx, says nothing about the store; nobody reads that answer.
 func translate(ctx context.Context, err error, ping func(context.Context) error) *problem {
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) && !errors.Is(err, errStoreSilent) {
+		return newProblem(InternalError, "the client left before the answer")
+	}
 	if p := known(err); p != nil {
 		return p
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pingTimeout)
 	defer cancel()
 	if ping(ctx) != nil {
-		p := newProblem(StoreUnavailable, "")
-		p.RetryAfter = defaultRetryAfter
-		return p
+		return unavailable(StoreUnavailable)
 	}
 	return newProblem(InternalError, "")
 }
@@ -98,13 +101,18 @@ func later(target error, kind Kind) translation {
 		if !errors.Is(err, target) {
 			return nil
 		}
-		p := newProblem(kind, "")
-		p.RetryAfter = defaultRetryAfter
-		if kind == ShuttingDown {
-			p.RetryAfter = shutdownRetryAfter
-		}
-		return p
+		return unavailable(kind)
 	}
+}
+
+// unavailable is a ShuttingDown or a StoreUnavailable, with the time after which to come again.
+func unavailable(kind Kind) *problem {
+	p := newProblem(kind, "the database did not answer")
+	p.RetryAfter = defaultRetryAfter
+	if kind == ShuttingDown {
+		p.Detail, p.RetryAfter = "this replica takes nothing in any more", shutdownRetryAfter
+	}
+	return p
 }
 
 // blocked tells an attempt under way, which only needs patience, from one in doubt, which needs somebody.

@@ -92,3 +92,18 @@ func TestEveryProblemIsExplained(t *testing.T) {
 		g.Expect(e.Status).To(gomega.BeNumerically(">=", 400), string(e.Kind))
 	}
 }
+
+func TestTheClientsOwnEndSaysNothingAboutTheStore(t *testing.T) {
+	g := gomega.NewWithT(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 0)
+	defer cancel()
+	asked := false
+	ping := func(context.Context) error { asked = true; return nil }
+	_, err := within(ctx, time.Hour, func(ctx context.Context) (int, error) { return 0, ctx.Err() })
+	g.Expect(translate(ctx, err, ping).Kind).To(gomega.Equal(InternalError))
+	g.Expect(asked).To(gomega.BeFalse())
+
+	_, err = within(t.Context(), 0, func(ctx context.Context) (int, error) { return 0, ctx.Err() })
+	g.Expect(translate(t.Context(), err, ping).Kind).To(gomega.Equal(StoreUnavailable))
+	g.Expect(New(Options{}).store.limit).To(gomega.Equal(5 * time.Second))
+}

@@ -20,17 +20,13 @@ func (s *Server) health(c *gin.Context) error {
 // ready says whether work may be sent here.
 func (s *Server) ready(c *gin.Context) error {
 	if s.draining.Err() != nil {
-		p := newProblem(ShuttingDown, "")
-		p.RetryAfter = shutdownRetryAfter
-		return p
+		return unavailable(ShuttingDown)
 	}
 	ctx, cancel := context.WithTimeout(c.Request.Context(), pingTimeout)
 	defer cancel()
 	if err := s.store.Ping(ctx); err != nil {
 		s.logger.Error("the store cannot be reached", "error", err)
-		p := newProblem(StoreUnavailable, "")
-		p.RetryAfter = defaultRetryAfter
-		return p
+		return unavailable(StoreUnavailable)
 	}
 	answer(c, http.StatusOK, statusView{"ready"})
 	return nil

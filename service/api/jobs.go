@@ -105,12 +105,15 @@ func (s *Server) listJobs(c *gin.Context) error {
 	}
 	filter := store.JobFilter{
 		Owner: identity(c).Owner, Contract: parameters["contract"],
-		State: job.JobState(parameters["state"]), Cursor: parameters["cursor"],
+		State: job.JobState(parameters["state"]),
 	}
 	if filter.State != "" && !slices.Contains(job.JobStates, filter.State) {
 		return badParameter("state", "is none of pending, running, unknown, succeeded, failed, cancelled")
 	}
 	if filter.Limit, err = limit(parameters); err != nil {
+		return err
+	}
+	if filter.Cursor, err = cursor(parameters); err != nil {
 		return err
 	}
 	items, next, err := s.store.ListJobs(c.Request.Context(), filter)
@@ -158,8 +161,8 @@ func attemptPath(ref job.Ref) string {
 	return jobPath(ref.JobID) + "/attempts/" + strconv.Itoa(ref.Number)
 }
 
-// mutationTimeout bounds what a change may take of the store.
-const mutationTimeout = 30 * time.Second
+// mutationTimeout bounds what is read before a change; the dispatcher bounds the change itself.
+const mutationTimeout = 10 * time.Second
 
 // mutation is a context for a change: a client that goes away changes nothing about it.
 func mutation(c *gin.Context) (context.Context, context.CancelFunc) {

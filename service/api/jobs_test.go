@@ -152,6 +152,12 @@ func TestListsArePaged(t *testing.T) {
 	for _, query := range []string{"state=done", "limit=0", "limit=201", "limit=x", "limit=1&limit=2", "contarct=x", "cursor=%00", "contract=%ff", "cursor=%zz"} {
 		s.refused(http.StatusBadRequest, "invalid-parameter", s.client, http.MethodGet, "/v1/jobs?"+query, "")
 	}
+	for _, cursor := range []string{"zzz", "", "urn:uuid:0197a4c0-0000-7000-8000-000000000000", "0197A4C0-0000-7000-8000-000000000000"} {
+		for _, list := range []string{"/v1/jobs", "/v1/certifications"} {
+			refused := s.refused(http.StatusBadRequest, "invalid-parameter", s.client, http.MethodGet, list+"?cursor="+cursor, "")
+			s.Expect(refused.Body["parameter"]).To(gomega.Equal("cursor"))
+		}
+	}
 }
 
 func TestWaitingEndsWithTheOutcomeOrTheWait(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
 
 	"github.com/fallproof/fallproof/service/job"
 )
@@ -66,6 +67,20 @@ func limit(parameters map[string]string) (int, error) {
 	return n, nil
 }
 
+// cursor is the end of the page before: an id, as next_cursor gave it. Anything else would only be
+// compared with ids, and answer with a page that nobody asked for.
+func cursor(parameters map[string]string) (string, error) {
+	written, ok := parameters["cursor"]
+	if !ok {
+		return "", nil
+	}
+	id, err := uuid.Parse(written)
+	if err != nil || id.String() != written {
+		return "", badParameter("cursor", "is not a next_cursor of an earlier answer")
+	}
+	return written, nil
+}
+
 // pathID is an identifier of the address. What no identifier looks like is not found, and never asked
 // of a database that may not take such bytes at all.
 func pathID(c *gin.Context, name string) (string, error) {
@@ -83,7 +98,7 @@ func pathRef(c *gin.Context) (job.Ref, error) {
 		return job.Ref{}, err
 	}
 	number, err := strconv.ParseInt(c.Param("number"), 10, 32)
-	if err != nil || number < 1 {
+	if err != nil || number < 1 || strconv.FormatInt(number, 10) != c.Param("number") { // one address, one attempt
 		return job.Ref{}, newProblem(NotFound, "")
 	}
 	return job.Ref{Owner: identity(c).Owner, JobID: id, Number: int(number)}, nil

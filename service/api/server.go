@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -59,6 +60,10 @@ type Options struct {
 	Config     *config.Config
 	Logger     *slog.Logger // nil = silent
 	Version    string       // of the program, for /openapi.json
+
+	// StoreTimeout bounds each call to Store, apart from what a Dispatcher makes of it; 0 = 5 s. A request
+	// that the store leaves without an answer is answered store-unavailable.
+	StoreTimeout time.Duration
 }
 
 // pingTimeout bounds the question whether the store is there.
@@ -67,7 +72,7 @@ const pingTimeout = 2 * time.Second
 // Server is the API as an http.Handler.
 type Server struct {
 	dispatcher Dispatcher
-	store      Store
+	store      bounded
 	config     *config.Config
 	logger     *slog.Logger
 	version    string
@@ -79,7 +84,8 @@ type Server struct {
 // New builds the routes.
 func New(options Options) *Server {
 	s := &Server{
-		dispatcher: options.Dispatcher, store: options.Store, config: options.Config,
+		dispatcher: options.Dispatcher, config: options.Config,
+		store:  bounded{options.Store, cmp.Or(options.StoreTimeout, defaultStoreTimeout)},
 		logger: options.Logger, version: options.Version,
 	}
 	if s.logger == nil {
@@ -141,10 +147,18 @@ func (s *Server) handler(r route) gin.HandlerFunc {
 func (s *Server) fail(c *gin.Context, err error) {
 	p := translate(c.Request.Context(), err, s.store.Ping)
 	if entryOf[p.Kind].Status >= http.StatusInternalServerError {
-		s.logger.Error("request failed", "error", err, "problem", p.Kind, "method", c.Request.Method,
+		s.logger.Log(c.Request.Context(), severity(c.Request.Context(), p), "request failed", "error", err, "problem", p.Kind, "method", c.Request.Method,
 			"route", c.FullPath(), "instance", instanceOf(c))
 	}
 	p.write(c)
+}
+
+// severity of a failure: nobody needs to look at what a shutdown refuses, nor at a client that left.
+func severity(ctx context.Context, p *problem) slog.Level {
+	if p.Kind == ShuttingDown || ctx.Err() != nil {
+		return slog.LevelInfo
+	}
+	return slog.LevelError
 }
 
 func (s *Server) body(c *gin.Context, optional bool, allowed ...string) (body, error) {

@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"log/slog"
+	"strings"
 
 	"github.com/riverqueue/river"
 
@@ -11,6 +12,10 @@ import (
 // spareWorkers wait beside those that a provider's slots let through: for the next free slot, and for
 // the moment of a retry that is due within seconds. Each costs a goroutine.
 const spareWorkers = 64
+
+// sqliteScheme tells the database of which River's nightly reindexing wants indexes that only PostgreSQL
+// has, and would warn that they are missing. There they bloat and are worth it.
+const sqliteScheme = "sqlite:"
 
 // queueConfig has one queue for each provider, so that a slow one keeps nobody else waiting, and one for
 // the sweep. How often they are polled is the store's to say.
@@ -22,10 +27,14 @@ func (d *Dispatcher) queueConfig() *river.Config {
 	for name, provider := range d.config.Providers {
 		queues[store.QueueName(name)] = river.QueueConfig{MaxWorkers: max(provider.Concurrency, 1) + spareWorkers}
 	}
-	return &river.Config{
+	config := &river.Config{
 		ID: d.bootID, Logger: slog.New(onlyWarnings{d.log.Handler()}), Queues: queues, Workers: workers, MaxAttempts: 1,
 		PeriodicJobs: []*river.PeriodicJob{river.NewPeriodicJob(river.PeriodicInterval(d.options.Sweep),
 			func() (river.JobArgs, *river.InsertOpts) { return sweepArgs{}, &river.InsertOpts{Queue: sweepQueue} },
 			&river.PeriodicJobOpts{RunOnStart: true})},
 	}
+	if strings.HasPrefix(d.config.Store.URL, sqliteScheme) {
+		config.ReindexerSchedule = river.NeverSchedule()
+	}
+	return config
 }

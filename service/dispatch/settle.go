@@ -15,7 +15,8 @@ import (
 const (
 	firstPause = 20 * time.Millisecond
 	longPause  = 5 * time.Second
-	callLimit  = 30 * time.Second // of one call
+	// callLimit is of one call: all the tries of a caller's change must end well before its HTTP answer is due.
+	callLimit = 10 * time.Second
 )
 
 // patience says when to stop asking a store that does not answer, apart from the context's end.
@@ -52,11 +53,15 @@ func (d *Dispatcher) apply(ctx context.Context, patience patience, change store.
 // applyTo is apply for an attempt that is not known from a flight. Its patience is limited: whoever calls
 // it comes again.
 func (d *Dispatcher) applyTo(ctx context.Context, change store.Change) (store.Applied, error) {
-	j, err := d.store.Job(ctx, change.Ref.Owner, change.Ref.JobID)
-	if err != nil {
-		return store.Applied{}, err
-	}
-	s, err := d.newStep(ctx, j)
+	var s *step
+	err := limited(ctx, func(ctx context.Context) error {
+		j, err := d.store.Job(ctx, change.Ref.Owner, change.Ref.JobID)
+		if err != nil {
+			return err
+		}
+		s, err = d.newStep(ctx, j)
+		return err
+	})
 	if err != nil {
 		return store.Applied{}, err
 	}
@@ -69,7 +74,10 @@ func (d *Dispatcher) afterSilence(ctx context.Context, change store.Change, s *s
 	var illegal *store.IllegalTransition
 	if errors.As(err, &illegal) && leads(change.Event, illegal.Attempt.State) {
 		applied.Attempt = illegal.Attempt
-		applied.Job, err = d.store.Job(ctx, change.Ref.Owner, change.Ref.JobID)
+		err = limited(ctx, func(ctx context.Context) (err error) {
+			applied.Job, err = d.store.Job(ctx, change.Ref.Owner, change.Ref.JobID)
+			return err
+		})
 	}
 	if err == nil && applied.Next == nil && s != nil {
 		applied.Next = d.madeBefore(ctx, change.Ref, s)
@@ -85,6 +93,8 @@ func leads(event job.Event, state job.State) bool {
 // madeBefore finds the attempt that an earlier try of the same transaction made, where only the answer
 // to its COMMIT was lost.
 func (d *Dispatcher) madeBefore(ctx context.Context, ref job.Ref, s *step) *job.Attempt {
+	ctx, cancel := context.WithTimeout(ctx, callLimit)
+	defer cancel()
 	attempts, err := d.store.Attempts(ctx, ref.Owner, ref.JobID)
 	if err != nil {
 		d.log.Warn("the next attempt could not be read; it is taken for lost", "job", ref.JobID, "error", err)

@@ -13,9 +13,9 @@ func (s *scene) doubt() {
 		s.behaves(ctx, s.Fallback, "hold")
 		made := s.newJob(ctx, s.Fallback)
 		attempt := s.arrives(ctx, made.ID, 1)
-		problem := refused(s.tryAgain(ctx, made.ID, ""), http.StatusConflict, "attempt-in-flight")
-		Expect(problem.Blocking).NotTo(BeNil())
+		problem := s.refusedUnderWay(ctx, made.ID)
 		Expect(problem.Blocking.ID).To(Equal(attempt.ID))
+		s.underWay(ctx, made.ID, problem.Blocking.State)
 		Expect(s.attempts(ctx, made.ID)).To(HaveLen(1))
 		s.letGo(ctx, attempt.ID)
 		s.becomes(ctx, made.ID, "succeeded")
@@ -127,6 +127,20 @@ func (s *scene) doubt() {
 		s.letGo(ctx, first.ID)
 		s.becomes(ctx, made.ID, "succeeded")
 	})
+}
+
+// refusedUnderWay tries again while an attempt is held, and returns the refusal: in flight, or in doubt
+// where a very short soft deadline has passed meanwhile.
+func (s *scene) refusedUnderWay(ctx context.Context, id string) problemView {
+	GinkgoHelper()
+	got := s.tryAgain(ctx, id, "")
+	Expect(got.Status).To(Equal(http.StatusConflict), "%s", got)
+	seen := read[problemView](got).Blocking
+	Expect(seen).NotTo(BeNil(), "%s", got)
+	if seen.State == "unknown" {
+		return refused(got, http.StatusConflict, "attempt-in-doubt")
+	}
+	return refused(got, http.StatusConflict, "attempt-in-flight")
 }
 
 // leavesDoubt has the primary behave in a way of which nobody knows what it did.

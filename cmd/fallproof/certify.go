@@ -28,8 +28,9 @@ func (p *program) certifyCommand() *cobra.Command {
 		Use: "certify", Short: "Run contracts against targets and write certification records", Args: cobra.NoArgs,
 		Long: "Without --target the pairs are those that the routes name, limited by --provider and --contract; with it,\n" +
 			"the contract named, or every contract of the catalogue. Runs of one --run name share their work: an\n" +
-			"interrupted one resumes and pays only for what is missing.\n" +
-			"Exit 0 when all are certified, 1 when some are rejected, 3 when some are inconclusive and none is rejected,\n" +
+			"interrupted one resumes and pays only for what is missing, a finished one is shown without a call.\n" +
+			"Exit 0 when all are certified, 1 when some are rejected, 3 when none is rejected and some are inconclusive\n" +
+			"or, certified by a finished run of this name, stand no longer (revoked, expired, displaced),\n" +
 			"2 when the run could not be made.",
 		Example: "  fallproof certify\n  fallproof certify --provider alpha --run nightly-2026-01-31\n" +
 			"  fallproof certify --target beta/beta-medium --contract invoice-extraction --junit report.xml --json records.json",
@@ -72,9 +73,12 @@ func (p *program) certify(ctx context.Context, s store.Store, pairs []certify.Pa
 		Out: p.stdout, Terminal: isTerminal(p.stdout), JUnit: flags.junit, JSON: flags.json,
 	})
 	var incomplete *certify.IncompleteError
+	var samples *certify.SamplesError
 	switch {
 	case err == nil:
 		return exit(result.ExitCode())
+	case errors.As(err, &samples):
+		return usage(err) // going on with the run is what was refused
 	case errors.As(err, &incomplete), ctx.Err() != nil:
 		return &exitError{exitInconclusive, resumable(result, err)}
 	default:

@@ -23,6 +23,7 @@ type Evidence struct {
 	Record  *certification.Record // set where the run had its record already; then nobody was called
 
 	binding *binding.Binding
+	idle    bool             // the run had its record before this runner did anything
 	prompt  []prompt.Finding // what can be known of the prompts without asking
 	read    []reading        // of Samples, by position
 }
@@ -78,6 +79,11 @@ func collectAll(ctx context.Context, pairs []Pair, options Options, progress pro
 		}
 		collectors[i] = c
 	}
+	for _, c := range collectors { // all before the first call, so that a refusal costs nothing
+		if err := c.prepare(ctx); err != nil {
+			return nil, fmt.Errorf("certify %s: %w", c.pair, err)
+		}
+	}
 	collected := make([]Evidence, len(pairs))
 	var group sync.WaitGroup
 	for i, c := range collectors {
@@ -120,6 +126,7 @@ type collector struct {
 	slots    chan struct{}
 	progress progress
 	run      store.Run
+	idle     bool // the run was finished when it was opened
 }
 
 func (c *collector) collect(ctx context.Context) (Evidence, error) {
@@ -151,6 +158,9 @@ func (c *collector) collect(ctx context.Context) (Evidence, error) {
 			return Evidence{}, err
 		}
 		// Whatever is left another runner has claimed: its evidence counts as ours, once it is there.
+		if taken == 0 {
+			c.progress.waiting(c.pair, len(missing), c.lease())
+		}
 		if err := wait.next(ctx, taken > 0); err != nil {
 			return Evidence{}, err
 		}
@@ -180,7 +190,7 @@ func (c *collector) finished(ctx context.Context) (Evidence, error) {
 	if err != nil {
 		return Evidence{}, err
 	}
-	return Evidence{Pair: c.pair, Options: c.options, Run: c.run, Record: &stored.Record, binding: c.binding}, nil
+	return Evidence{Pair: c.pair, Options: c.options, Run: c.run, Record: &stored.Record, binding: c.binding, idle: c.idle}, nil
 }
 
 func (c *collector) evidence(have samples) Evidence {

@@ -88,6 +88,8 @@ func TestExitCode(t *testing.T) {
 		{Result{Certified: 2}, 0},
 		{Result{Certified: 1, Rejected: 1, Inconclusive: 1}, 1},
 		{Result{Certified: 1, Inconclusive: 1}, 3},
+		{Result{Certified: 1, Lapsed: 1}, 3},
+		{Result{Rejected: 1, Lapsed: 1}, 1},
 		{Result{}, 3},
 		{Result{Certified: 2, Incomplete: "it was a dry run"}, 3},
 	} {

@@ -40,6 +40,8 @@ type document struct {
 	Certified      int                    `json:"certified"`
 	Rejected       int                    `json:"rejected"`
 	Inconclusive   int                    `json:"inconclusive"`
+	Lapsed         int                    `json:"lapsed"`  // certified by an earlier run, and standing no longer
+	Earlier        []Earlier              `json:"earlier"` // pairs whose run had its record already
 	Records        []certification.Record `json:"records"`
 }
 
@@ -50,7 +52,8 @@ func writeJSON(path string, options Options, result Result) error {
 	text, err := json.Marshal(document{
 		Run: result.RunName, HarnessVersion: options.Version,
 		Complete: result.Incomplete == "", Incomplete: result.Incomplete,
-		Certified: result.Certified, Rejected: result.Rejected, Inconclusive: result.Inconclusive, Records: result.Records,
+		Certified: result.Certified, Rejected: result.Rejected, Inconclusive: result.Inconclusive,
+		Lapsed: result.Lapsed, Earlier: result.Earlier, Records: result.Records,
 	}, jsontext.WithIndent("  "))
 	if err != nil {
 		return err

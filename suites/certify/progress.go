@@ -13,6 +13,8 @@ import (
 type progress interface {
 	start(pair Pair, total, done int)
 	sample(pair Pair)
+	// waiting is called at every look that finds all that is left claimed by another runner.
+	waiting(pair Pair, samples int, atMost time.Duration)
 	end(pair Pair)
 	close()
 }
@@ -21,15 +23,26 @@ func newProgress(o Options) progress {
 	if o.Terminal {
 		return newBar(o.Out)
 	}
-	return &lineProgress{out: o.Out, pairs: len(o.Pairs), left: map[string]int{}, began: time.Now()}
+	return &lineProgress{out: o.Out, pairs: len(o.Pairs), left: map[string]int{}, waits: map[string]bool{}, began: time.Now()}
+}
+
+// waitingText tells why nothing seems to happen, and how long that can last.
+func waitingText(pair Pair, samples int, atMost time.Duration) string {
+	noun, verb, claims := "samples", "are", "its claims run out"
+	if samples == 1 {
+		noun, verb, claims = "sample", "is", "its claim runs out"
+	}
+	return fmt.Sprintf("%d %s of %s %s claimed by another runner; waiting for it, at most until %s (about %s)",
+		samples, noun, pair, verb, claims, atMost.Round(time.Second))
 }
 
 type silentProgress struct{}
 
-func (silentProgress) start(Pair, int, int) {}
-func (silentProgress) sample(Pair)          {}
-func (silentProgress) end(Pair)             {}
-func (silentProgress) close()               {}
+func (silentProgress) start(Pair, int, int)             {}
+func (silentProgress) sample(Pair)                      {}
+func (silentProgress) waiting(Pair, int, time.Duration) {}
+func (silentProgress) end(Pair)                         {}
+func (silentProgress) close()                           {}
 
 // lineProgress writes lines that a log keeps well: what is about to be called, and every tenth of it.
 type lineProgress struct {
@@ -39,8 +52,9 @@ type lineProgress struct {
 	began time.Time
 	total int // calls of the pairs that have started
 	done  int
-	told  int            // tenths
-	left  map[string]int // calls that a pair has not made yet
+	told  int             // tenths
+	left  map[string]int  // calls that a pair has not made yet
+	waits map[string]bool // pairs of which a wait was told
 }
 
 func (l *lineProgress) start(pair Pair, total, done int) {
@@ -62,6 +76,17 @@ func (l *lineProgress) sample(pair Pair) {
 	l.left[pair.String()]--
 	l.done++
 	l.tell()
+}
+
+// waiting is told once for each pair.
+func (l *lineProgress) waiting(pair Pair, samples int, atMost time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.waits[pair.String()] {
+		return
+	}
+	l.waits[pair.String()] = true
+	fmt.Fprintln(l.out, waitingText(pair, samples, atMost))
 }
 
 // end takes calls that will not be made out of the total, so that the estimate stays true.
@@ -86,18 +111,21 @@ func (l *lineProgress) tell() {
 
 func (l *lineProgress) close() {}
 
+const collecting = "collecting" // the bar's description while calls are made
+
 // barProgress is one bar with an ETA over all pairs.
 type barProgress struct {
 	mu    sync.Mutex
 	total int64
 	bar   *progressbar.ProgressBar
 	left  map[string]int64 // calls that a pair has not made yet
+	wait  string           // the pair of whose wait the description tells; "" = of none
 }
 
 func newBar(out io.Writer) *barProgress {
 	return &barProgress{left: map[string]int64{}, bar: progressbar.NewOptions64(1,
 		progressbar.OptionSetWriter(out),
-		progressbar.OptionSetDescription("collecting"),
+		progressbar.OptionSetDescription(collecting),
 		progressbar.OptionSetWidth(30),
 		progressbar.OptionShowCount(),
 		progressbar.OptionSetPredictTime(true),
@@ -118,13 +146,35 @@ func (b *barProgress) sample(pair Pair) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.left[pair.String()]--
+	b.resume(pair)
 	_ = b.bar.Add(1) // a bar that cannot be drawn stops nobody
+}
+
+// waiting describes the wait anew each time: the bar draws only so often, and would lose a description
+// that comes right after a call.
+func (b *barProgress) waiting(pair Pair, samples int, atMost time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.wait != "" && b.wait != pair.String() {
+		return // two that take turns could not be read
+	}
+	b.wait = pair.String()
+	b.bar.Describe(waitingText(pair, samples, atMost))
+}
+
+// resume ends the description of a pair's wait.
+func (b *barProgress) resume(pair Pair) {
+	if b.wait == pair.String() {
+		b.wait = ""
+		b.bar.Describe(collecting)
+	}
 }
 
 // end takes calls that will not be made out of the total, so that the estimate stays true.
 func (b *barProgress) end(pair Pair) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.resume(pair)
 	b.grow(-b.left[pair.String()])
 }
 

@@ -30,21 +30,44 @@ type Result struct {
 	RunName                           string
 	Records                           []certification.Record
 	Certified, Rejected, Inconclusive int
-	Incomplete                        string // why nothing was written; "" = the run is complete
+	Lapsed                            int       // records of an earlier run that say certified and stand no longer
+	Earlier                           []Earlier // the pairs whose run had its record already
+	Incomplete                        string    // why nothing was written; "" = the run is complete
 }
 
-// ExitCode is 0 where all are certified, 1 where some are rejected, 3 where some are inconclusive and
-// none is rejected. A run that is not complete is inconclusive.
+// ExitCode is 0 where all are certified, 1 where some are rejected, 3 where none is rejected and some are
+// inconclusive or stand no longer. A run that is not complete is inconclusive.
 func (r Result) ExitCode() int {
 	switch {
 	case r.Incomplete != "":
 		return 3
 	case r.Rejected > 0:
 		return 1
-	case r.Inconclusive > 0 || r.Certified == 0:
+	case r.Inconclusive > 0 || r.Lapsed > 0 || r.Certified == 0:
 		return 3
 	}
 	return 0
+}
+
+// addEarlier counts a record for what it is worth now.
+func (r *Result) addEarlier(record certification.Record, earlier Earlier) {
+	r.Earlier = append(r.Earlier, earlier)
+	if len(earlier.Reasons) == 0 {
+		r.add(record)
+		return
+	}
+	r.Records = append(r.Records, record)
+	r.Lapsed++
+}
+
+// earlier finds what is said of a record of an earlier run.
+func (r Result) earlier(recordID string) (Earlier, bool) {
+	for _, e := range r.Earlier {
+		if e.CertificationID == recordID {
+			return e, true
+		}
+	}
+	return Earlier{}, false
 }
 
 func (r *Result) add(record certification.Record) {
@@ -126,15 +149,19 @@ func gather(ctx context.Context, options Options, dry bool) ([]judged, error) {
 // finish writes the records. Of two runners of one run the first writes, and both have its record.
 func finish(ctx context.Context, options Options, all []judged, result *Result) error {
 	for _, j := range all {
-		record := j.record
-		if j.evidence.Record == nil {
-			stored, _, err := options.Store.FinishRun(ctx, j.evidence.Run.ID, record, j.evidence.Pair.Contract.ValidFor)
+		if j.evidence.Record != nil {
+			earlier, err := earlierOf(ctx, options.Store, j.evidence)
 			if err != nil {
 				return fmt.Errorf("certify %s: %w", j.evidence.Pair, err)
 			}
-			record = stored
+			result.addEarlier(j.record, earlier)
+			continue
 		}
-		result.add(record)
+		stored, _, err := options.Store.FinishRun(ctx, j.evidence.Run.ID, j.record, j.evidence.Pair.Contract.ValidFor)
+		if err != nil {
+			return fmt.Errorf("certify %s: %w", j.evidence.Pair, err)
+		}
+		result.add(stored)
 	}
 	return nil
 }

@@ -19,26 +19,41 @@ func writeSummary(options Options, result Result) error {
 	if result.Incomplete != "" {
 		fmt.Fprintf(&text, "not complete, nothing was written: %s\n", result.Incomplete)
 	} else {
-		matrix(&text, result.Records)
+		matrix(&text, result)
 		show := plainText
 		if options.Terminal {
 			show = isolated
 		}
 		for _, record := range result.Records {
-			figures(&text, record, show)
+			earlier := ""
+			if e, ok := result.earlier(record.ID); ok {
+				earlier = e.line()
+			}
+			figures(&text, record, earlier, show)
 		}
-		fmt.Fprintf(&text, "%d certified, %d rejected, %d inconclusive\n", result.Certified, result.Rejected, result.Inconclusive)
+		fmt.Fprintf(&text, "%d certified, %d rejected, %d inconclusive", result.Certified, result.Rejected, result.Inconclusive)
+		if result.Lapsed > 0 {
+			fmt.Fprintf(&text, ", %d no longer certified", result.Lapsed)
+		}
+		text.WriteString("\n")
 	}
 	_, err := io.WriteString(options.Out, text.String())
 	return err
 }
 
-func matrix(text io.Writer, records []certification.Record) {
+// lapsed stands in the matrix for a certified record that stands no longer.
+const lapsed certification.Verdict = "no longer certified"
+
+func matrix(text io.Writer, result Result) {
 	var contracts, targets []string
 	verdicts := map[[2]string]certification.Verdict{}
-	for _, r := range records {
+	for _, r := range result.Records {
 		target := r.Target.String()
-		verdicts[[2]string{target, r.Contract}] = r.Verdict
+		verdict := r.Verdict
+		if e, ok := result.earlier(r.ID); ok && len(e.Reasons) > 0 {
+			verdict = lapsed
+		}
+		verdicts[[2]string{target, r.Contract}] = verdict
 		if !slices.Contains(contracts, r.Contract) {
 			contracts = append(contracts, r.Contract)
 		}
@@ -62,8 +77,11 @@ func matrix(text io.Writer, records []certification.Record) {
 	_ = table.Flush() // into memory
 }
 
-func figures(text io.Writer, record certification.Record, show func(string) string) {
+func figures(text io.Writer, record certification.Record, earlier string, show func(string) string) {
 	fmt.Fprintf(text, "\n%s at %s: %s (record %s)\n", record.Contract, record.Target, record.Verdict, record.ID)
+	if earlier != "" {
+		fmt.Fprintf(text, "  %s\n", earlier)
+	}
 	for _, d := range record.Dimensions {
 		fmt.Fprintf(text, "  %s\n", figure(d))
 		if d.Status == certification.StatusPassed {

@@ -107,7 +107,14 @@ func TestProgressBar(t *testing.T) {
 	}
 	g.Expect(p.bar.State().CurrentNum).To(Equal(int64(30)))
 	g.Expect(p.bar.State().Max).To(Equal(int64(40)))
+	describing := func() string { // the bar draws only so often
+		p.waiting(pair, 10, 50*time.Second)
+		return out.String()
+	}
+	g.Eventually(describing).Should(ContainSubstring("10 samples of c at p/m are claimed by another runner; waiting for it"))
+	g.Expect(p.bar.State().Description).To(ContainSubstring("10 samples"))
 	p.end(pair)
+	g.Expect(p.bar.State().Description).To(Equal("collecting"))
 	g.Expect(p.bar.State().Max).To(Equal(int64(30)), "calls that will not be made are no longer waited for")
 	p.close()
 	g.Expect(out.String()).To(ContainSubstring("collecting"))

@@ -106,7 +106,7 @@ func (c *collector) once(ctx context.Context, where slot, sample *Sample, reques
 	}
 	claimed, err = c.options.Store.ClaimSample(ctx, store.SampleClaim{
 		RunID: c.run.ID, Case: where.name, Index: where.index, By: c.by,
-		Lease: c.pair.Timeout + c.options.Retry.Max + c.options.Retry.Slack,
+		Lease: c.lease(),
 	})
 	if err != nil || !claimed || sample.Unrenderable != "" {
 		return claimed, err
@@ -124,6 +124,11 @@ func (c *collector) once(ctx context.Context, where slot, sample *Sample, reques
 	}
 	sample.Seen = seen(request.AttemptID, exchange)
 	return true, nil
+}
+
+// lease is how long a claim holds that its runner does not renew.
+func (c *collector) lease() time.Duration {
+	return c.pair.Timeout + c.options.Retry.Max + c.options.Retry.Slack
 }
 
 // store keeps what was seen, also where the run was called off meanwhile: it has been paid for.

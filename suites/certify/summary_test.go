@@ -86,6 +86,13 @@ func TestProgressInLines(t *testing.T) {
 	for range 10 {
 		p.sample(other)
 	}
+	told := out.Len()
+	p.waiting(pair, 2, 50*time.Second)
+	said := out.String()[told:]
+	g.Expect(said).To(Equal("2 samples of c at p/m are claimed by another runner; waiting for it, at most until its claims run out (about 50s)\n"))
+	p.waiting(pair, 1, 50*time.Second)
+	g.Expect(out.String()[told:]).To(Equal(said), "once for each pair")
+	out.Truncate(told)
 	p.end(pair)
 	p.end(other)
 	p.close()

@@ -22,7 +22,7 @@ import (
 const (
 	headerTimeout = 10 * time.Second
 	readTimeout   = 30 * time.Second
-	writeTimeout  = api.MostWait + 30*time.Second
+	writeTimeout  = api.MostWait + 60*time.Second // on top of a store that answers slowly
 	idleTimeout   = 2 * time.Minute
 	goodbye       = 5 * time.Second // for answers that are being written when everything else has ended
 )

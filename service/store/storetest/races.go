@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -172,6 +173,8 @@ func (w *world) revokeWaits() {
 	id := w.certify(fallback)
 	made := w.create()
 	looked, goOn := make(chan struct{}), make(chan struct{})
+	release := sync.OnceFunc(func() { close(goOn) })
+	defer release() // a test that fails here leaves no transaction open
 	decision := sendAt(fallback, id)
 	decision.Candidates = append(decision.Candidates, w.key(fallback))
 	inner := decision.Decide
@@ -193,7 +196,7 @@ func (w *world) revokeWaits() {
 	}()
 	w.revocationIsWaiting()
 	w.Expect(revoked).NotTo(Receive(), "the revocation was acknowledged while a fallback stood on the proof")
-	close(goOn)
+	release()
 	w.Expect(<-applied).To(Succeed())
 	w.Expect(<-revoked).To(Succeed())
 	w.Expect(w.reasons(fallback)).To(HaveLen(1))
@@ -225,6 +228,8 @@ func revocationIsFair(w *world) {
 	id := w.certify(fallback)
 	first, second := w.create(), w.create()
 	looked, goOn := make(chan struct{}), make(chan struct{})
+	release := sync.OnceFunc(func() { close(goOn) })
+	defer release() // a test that fails here leaves no transaction open
 	standing := sendAt(fallback, id)
 	standing.Candidates = append(standing.Candidates, w.key(fallback))
 	inner := standing.Decide
@@ -256,7 +261,7 @@ func revocationIsFair(w *world) {
 		g.Expect(n+len(seen)).To(Equal(1), "it waits, or it has overtaken")
 	}).WithTimeout(20 * time.Second).Should(Succeed())
 	w.Expect(seen).NotTo(Receive(), "a later fallback overtook the waiting revocation")
-	close(goOn)
+	release()
 	for _, each := range done {
 		w.Expect(<-each).To(Succeed())
 	}

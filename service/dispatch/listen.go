@@ -85,7 +85,7 @@ func (d *Dispatcher) verdict(outcome providers.Outcome, exchange providers.Excha
 		return store.Change{
 			Event: job.EventFailure, Reason: string(outcome.Reason), Detail: detailed(outcome), Answer: answer,
 			Retryable: outcome.Retryable, RetryIn: min(outcome.RetryAfter, failover.MaxRetryAfter),
-			Refused: outcome.Reason == providers.ReasonRefused, NotSent: !exchange.Wrote,
+			NotSent: !exchange.Wrote,
 		}
 	default:
 		return d.inDoubt(outcome, answer)

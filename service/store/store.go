@@ -135,7 +135,6 @@ type Change struct {
 	Retryable bool          // with EventFailure
 	RetryIn   time.Duration // with EventFailure: as the provider asked
 	NotSent   bool          // with EventFailure: provably nothing left the machine, so the send is not counted
-	Refused   bool          // with EventFailure: the provider refused the content
 	Answer    *Answer       // what was heard, if anything; Answer.Result only with a valid answer
 
 	OnlyIfOverdue bool // the sweep's guard: nothing changes unless the lease, or the time to start, is over by now

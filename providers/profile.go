@@ -34,6 +34,10 @@ const (
 	StructuredJSONSchema = "json_schema"
 	StructuredJSONObject = "json_object"
 	StructuredNone       = "none"
+
+	ReconcileNone              = ""
+	ReconcileStoredCompletions = "stored_completions" // sent with store and the attempt's id in metadata, listed by that
+	ReconcileResponses         = "responses"          // background responses, fetched by their id
 )
 
 // Profile is everything declared about a target that shapes the bytes sent to it or the way they are
@@ -48,6 +52,10 @@ type Profile struct {
 	Temperature      string `json:"temperature"`       // free | omit
 	MaxTokensField   string `json:"max_tokens_field"`  // max_completion_tokens | max_tokens
 	StructuredOutput string `json:"structured_output"` // json_schema | json_object | none
+
+	// Both change the bytes that are sent. Absent they leave the digest as it was before they existed.
+	Reconcile         string `json:"reconcile,omitempty"`          // "" | stored_completions | responses
+	IdempotencyHeader string `json:"idempotency_header,omitempty"` // the header that carries the attempt's id; "" = none
 }
 
 // Digest is the SHA-256 of the profile in hex. It moves whenever a declared value does.

@@ -35,6 +35,10 @@ type Request struct {
 	// AttemptID travels as the header X-Fallproof-Attempt, so that a provider's log can be matched with
 	// the attempts.
 	AttemptID string
+
+	// Accepted, where it is set, is called at most once, during Send, with the provider's own id of a
+	// background response, as soon as it is known: by it the response can be found again.
+	Accepted func(reference string)
 }
 
 // Exchange is everything seen of one send.
@@ -50,4 +54,7 @@ type Exchange struct {
 	Err         error  // the transport's error, if any; for people, never for a decision alone
 	Started     time.Time
 	Finished    time.Time
+
+	// Responses says that Body is a response object and not a chat completion (Profile.Reconcile is responses).
+	Responses bool
 }

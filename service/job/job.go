@@ -29,6 +29,8 @@ type Job struct {
 	CreatedAt      time.Time
 	UpdatedAt      time.Time
 	CompletedAt    time.Time // zero = not completed
+	UnknownSince   time.Time // zero = not in doubt
+	PurgedAt       time.Time // zero = not purged; a purged job is a tombstone without input, result and history
 }
 
 // Intent is the intent that the job was created for.
@@ -62,7 +64,10 @@ type Plan struct {
 	MaxAttempts             int                  `json:"max_attempts"`
 	OnRefusal               string               `json:"on_refusal"` // final | fallback
 	RequireCertifiedPrimary bool                 `json:"require_certified_primary,omitempty"`
-	Deadlines               map[string]Deadlines `json:"deadlines"` // by provider name
+	OnUnknown               string               `json:"on_unknown,omitempty"`    // block (also "") | release | resend
+	ReleaseAfter            time.Duration        `json:"release_after,omitempty"` // with release: from the moment of doubt; 0 = never
+	Deadline                time.Duration        `json:"deadline,omitempty"`      // of the whole job, from its creation; 0 = none
+	Deadlines               map[string]Deadlines `json:"deadlines"`               // by provider name
 }
 
 // Deadlines are those of a provider, counted from the moment an attempt starts.
@@ -71,6 +76,40 @@ type Deadlines struct {
 	GiveUp       time.Duration `json:"give_up"`       // hard: the connection is closed
 	QueueTimeout time.Duration `json:"queue_timeout"` // how long an attempt waits for its turn
 }
+
+// What a plan may say about silence.
+const (
+	OnUnknownBlock   = "block"   // wait for the attempt to settle, or for an external process
+	OnUnknownRelease = "release" // stop waiting after ReleaseAfter; a certified fallback may then race
+	OnUnknownResend  = "resend"  // send the same attempt again, at a provider that honours its key
+)
+
+// Settling is how the doubt about an attempt may end by asking its provider: what was true of the
+// request when it was sent, whatever the configuration says later.
+type Settling struct {
+	SentTo            string        // base URL; nobody else is asked
+	Reconcile         string        // see providers.Profile.Reconcile; "" = it cannot be found again
+	Horizon           time.Duration // after which what is absent at the provider was not executed, from the moment of sending
+	IdempotencyHeader string        // that carried the attempt's id; "" = it may never be sent twice
+}
+
+// Due is an automatic step that an attempt waits for. The zero Due is none.
+type Due struct {
+	Step DueStep
+	At   time.Time // by the database's clock
+}
+
+// DueStep names an automatic step.
+type DueStep string
+
+// Automatic steps.
+const (
+	DueNone      DueStep = ""
+	DueRing      DueStep = "ring"      // a waiting attempt's doorbell may be lost: it rings again
+	DueReconcile DueStep = "reconcile" // its provider is asked what became of it
+	DueRelease   DueStep = "release"   // it is released by its job's policy
+	DueResend    DueStep = "resend"    // it is sent again with its own key
+)
 
 // Role says why an attempt was made.
 type Role string
@@ -112,6 +151,11 @@ type Attempt struct {
 	RetryAt         time.Time     // no sooner than
 	NotBefore       time.Time     // when its turn may come; zero = at once
 	StartBy         time.Time     // when waiting is given up; zero = it did not wait
+	Settling                      // how its doubt may end by asking
+	Reference       string        // the provider's own id of what it works on; "" = not known
+	UnknownAt       time.Time     // when it fell into doubt, last
+	Due             Due           // the next automatic step about it
+	Asked           int           // how often its provider was asked in vain
 	BootID          string        // the incarnation that runs it
 	LeaseUntil      time.Time
 	CreatedAt       time.Time
@@ -139,4 +183,5 @@ const (
 	HistoryRace           = "race"          // who won, who lost, by how long, what the loser cost
 	HistoryLateAnswer     = "late_answer"   // an answer reached a failed or cancelled attempt
 	HistoryUnheard        = "unheard"       // the connection is gone, the doubt stays
+	HistoryAsked          = "asked"         // the provider was asked what became of the attempt, and the doubt stays
 )

@@ -156,6 +156,7 @@ type Attempt struct {
 	UnknownAt       time.Time     // when it fell into doubt, last
 	Due             Due           // the next automatic step about it
 	Asked           int           // how often its provider was asked in vain
+	Finding         string        // what its provider said last when it was asked
 	BootID          string        // the incarnation that runs it
 	LeaseUntil      time.Time
 	CreatedAt       time.Time

@@ -19,7 +19,7 @@ const (
 	EventUnheard          Event = "nothing more can be heard"
 )
 
-// Condition is what a transition asks of its job.
+// Condition is what a transition asks beyond the attempt's state.
 type Condition string
 
 const (
@@ -27,7 +27,15 @@ const (
 	SlotFree  Condition = "result slot free" // and then taken by this very transition
 	SlotTaken Condition = "result slot taken"
 	JobFinal  Condition = "job final"
+	HasOwnKey Condition = "sent with its own key"
 )
+
+// Facts are what the conditions of the table are about.
+type Facts struct {
+	SlotTaken bool // the job has its winner already
+	Final     bool // the job is final
+	HasOwnKey bool // the attempt carried a key that its provider honours: Settling.IdempotencyHeader
+}
 
 // Transition is one row of the attempt's lifecycle. From is empty for the rows that create one.
 type Transition struct {
@@ -60,7 +68,7 @@ var Table = []Transition{
 	{Unknown, EventResolveSucceeded, SlotFree, Succeeded},
 	{Unknown, EventResolveSucceeded, SlotTaken, Superseded},
 	{Unknown, EventRelease, Always, Released},
-	{Unknown, EventResend, Always, Running},
+	{Unknown, EventResend, HasOwnKey, Running},
 	{Unknown, EventCancel, Always, Cancelled},
 	{Unknown, EventUnheard, JobFinal, Superseded},
 
@@ -68,29 +76,32 @@ var Table = []Transition{
 	{Released, EventAnswer, SlotTaken, Superseded},
 	{Released, EventFailure, Always, Failed},
 	{Released, EventResolveFailed, Always, Failed},
+	{Released, EventResolveSucceeded, SlotFree, Succeeded},
+	{Released, EventResolveSucceeded, SlotTaken, Superseded},
 	{Released, EventCancel, Always, Cancelled},
 	{Released, EventUnheard, JobFinal, Superseded},
 }
 
-// Next looks a transition up. slotTaken says whether the job already has its winner, final whether the
-// job is final. ok is false where the table has no such row: the event changes nothing.
-func Next(from State, event Event, slotTaken, final bool) (to State, ok bool) {
+// Next looks a transition up. ok is false where the table has no such row: the event changes nothing.
+func Next(from State, event Event, facts Facts) (to State, ok bool) {
 	for _, row := range Table {
-		if row.From == from && row.Event == event && row.When.holds(slotTaken, final) {
+		if row.From == from && row.Event == event && row.When.holds(facts) {
 			return row.To, true
 		}
 	}
 	return "", false
 }
 
-func (c Condition) holds(slotTaken, final bool) bool {
+func (c Condition) holds(facts Facts) bool {
 	switch c {
 	case SlotFree:
-		return !slotTaken
+		return !facts.SlotTaken
 	case SlotTaken:
-		return slotTaken
+		return facts.SlotTaken
 	case JobFinal:
-		return final
+		return facts.Final
+	case HasOwnKey:
+		return facts.HasOwnKey
 	default:
 		return true
 	}

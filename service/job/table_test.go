@@ -116,11 +116,13 @@ func TestPropertiesOfTheTable(t *testing.T) {
 	for _, state := range job.States {
 		for _, event := range []job.Event{job.EventAnswer, job.EventResolveSucceeded} {
 			for _, final := range []bool{false, true} {
-				to, ok := job.Next(state, event, true, final)
+				to, ok := job.Next(state, event, job.Facts{SlotTaken: true, Final: final, HasOwnKey: true})
 				g.Expect(ok && to == job.Succeeded).To(gomega.BeFalse(), "a taken slot has no second winner")
 			}
 		}
-		_, ok := job.Next(job.Cancelled, job.EventAnswer, false, false)
+		_, again := job.Next(job.Unknown, job.EventResend, job.Facts{})
+		g.Expect(again).To(gomega.BeFalse(), "nothing is sent twice without a key of its own")
+		_, ok := job.Next(job.Cancelled, job.EventAnswer, job.Facts{})
 		g.Expect(ok).To(gomega.BeFalse(), "a cancelled attempt is fenced")
 	}
 }

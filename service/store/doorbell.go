@@ -12,5 +12,15 @@ type TurnArgs struct {
 // Kind names the doorbell to River.
 func (TurnArgs) Kind() string { return "attempt_turn" }
 
+// DueArgs is the doorbell of an automatic step about an attempt in doubt. It decides nothing either.
+type DueArgs struct {
+	Ref       job.Ref     `json:"ref"`
+	AttemptID string      `json:"attempt_id"`
+	Step      job.DueStep `json:"step"`
+}
+
+// Kind names the doorbell to River.
+func (DueArgs) Kind() string { return "attempt_due" }
+
 // QueueName is the River queue of a provider. Provider names are limited to what River accepts.
 func QueueName(provider string) string { return "provider_" + provider }

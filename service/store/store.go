@@ -42,6 +42,13 @@ type Jobs interface {
 	Apply(ctx context.Context, change Change) (Applied, error)
 	// CancelJob fences the job's open attempts and closes it. ErrJobFinal, ErrNotFound.
 	CancelJob(ctx context.Context, owner, jobID, by string) (job.Job, error)
+	// NoteReference keeps the provider's own id of what an attempt works on, once. ErrNotFound.
+	NoteReference(ctx context.Context, ref job.Ref, reference string) error
+	// Postpone notes that an automatic step ended nothing, and plans the next one. Nothing changes where the
+	// step is not the one that is due by now. ErrNotFound.
+	Postpone(ctx context.Context, postpone Postpone) (job.Attempt, error)
+	// RingAgain inserts the doorbell of a waiting attempt once more where its time has come. ErrNotFound.
+	RingAgain(ctx context.Context, ref job.Ref) error
 
 	Job(ctx context.Context, owner, jobID string) (job.Job, error)
 	JobByKey(ctx context.Context, owner, idempotencyKey string) (job.Job, error)
@@ -56,6 +63,28 @@ type Jobs interface {
 	RenewLeases(ctx context.Context, bootID string, lease time.Duration) (held []job.Ref, err error)
 	// Overdue are the attempts whose lease ran out (they are orphans) and those that waited past StartBy.
 	Overdue(ctx context.Context, limit int) ([]job.Attempt, error)
+	// DueSteps are the attempts with an automatic step that has been due for longer than grace: its doorbell
+	// was lost, or is being answered.
+	DueSteps(ctx context.Context, grace time.Duration, limit int) ([]job.Attempt, error)
+	// Doubts says how many of an owner's jobs are in doubt, and since when the oldest is.
+	Doubts(ctx context.Context, owner string) (Doubts, error)
+}
+
+// Doubts is the length of an owner's queue of jobs in doubt.
+type Doubts struct {
+	Jobs   int
+	Oldest time.Time // zero where there is none
+	Now    time.Time // the database's clock
+}
+
+// Postpone is the input of Jobs.Postpone.
+type Postpone struct {
+	Ref      job.Ref
+	Step     job.DueStep
+	By       string
+	Finding  string        // what the provider said; a new one is kept in the history
+	In       time.Duration // no sooner than
+	Decision Decision      // Doubt plans the next step
 }
 
 // Decide makes the next step of a job out of one consistent view of it. It is called inside the
@@ -81,6 +110,8 @@ type Step struct {
 type Decision struct {
 	Candidates []certification.Key
 	Decide     Decide
+	// Doubt plans the automatic step about an attempt that is unknown or released; nil = none.
+	Doubt func(plan job.Plan, attempt job.Attempt, now time.Time) job.Due
 }
 
 // NewAttempt is an attempt to insert. The store gives it its number.
@@ -93,6 +124,7 @@ type NewAttempt struct {
 	CertificationID string        // must be standing where Target is not the intended one; the database checks
 	BootID          string        // set: it is sent at once by this incarnation; empty: it waits for its doorbell
 	Lease           time.Duration // with BootID
+	Settling        job.Settling  // with BootID: as it is sent
 	Delay           time.Duration // without BootID: not before now + Delay
 	NotBefore       time.Time     // without BootID: nor before this moment
 	Wait            time.Duration // without BootID: given up so long after its turn could have come
@@ -134,13 +166,19 @@ type Change struct {
 	Heard     bool          // whether the connection is still open afterwards
 	Retryable bool          // with EventFailure
 	RetryIn   time.Duration // with EventFailure: as the provider asked
-	NotSent   bool          // with EventFailure: provably nothing left the machine, so the send is not counted
+	NotSent   bool          // with EventFailure and EventDoubt: provably nothing left the machine, so the send is not counted
 	Answer    *Answer       // what was heard, if anything; Answer.Result only with a valid answer
 
-	OnlyIfOverdue bool // the sweep's guard: nothing changes unless the lease, or the time to start, is over by now
+	OnlyIfOverdue bool        // the sweep's guard: nothing changes unless the lease, or the time to start, is over by now
+	OnlyIfDue     job.DueStep // an automatic step's guard: nothing changes unless it is the one that is due; *NotYet before its time
 
-	BootID string        // with EventTurn: who takes it
-	Lease  time.Duration // with EventTurn
+	// Send says which send of the attempt heard this; 0 = any. What an earlier one heard last changes
+	// nothing once the attempt was sent again, except by a valid answer.
+	Send int
+
+	BootID   string        // with EventTurn and EventResend: who takes it
+	Lease    time.Duration // with them
+	Settling job.Settling  // with them
 
 	Decision Decision // the next step, where this change ends the attempt without a winner
 }
@@ -162,7 +200,8 @@ type Applied struct {
 	Next    *job.Attempt // the attempt that the next step made
 }
 
-// JobFilter selects a page of an owner's jobs, newest first.
+// JobFilter selects a page of an owner's jobs: newest first, those in doubt by the age of the doubt, oldest
+// first.
 type JobFilter struct {
 	Owner, Contract string
 	State           job.JobState

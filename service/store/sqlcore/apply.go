@@ -46,10 +46,18 @@ func (m *move) apply(ctx context.Context) (store.Applied, error) {
 	if m.hadHappened() {
 		return m.unchanged(), nil
 	}
+	if m.outdated() {
+		return m.unchanged(), nil
+	}
+	if due, early := m.due(); early > 0 {
+		return store.Applied{}, &store.NotYet{In: early}
+	} else if !due {
+		return m.unchanged(), nil
+	}
 	if m.change.Event == job.EventTurn && m.attempt.State == job.Starting && m.now.Before(m.attempt.NotBefore) {
 		return store.Applied{}, &store.NotYet{In: m.attempt.NotBefore.Sub(m.now)}
 	}
-	to, ok := job.Next(m.attempt.State, m.event(), m.slotTaken(), m.job.State.Final())
+	to, ok := job.Next(m.attempt.State, m.event(), m.facts())
 	switch {
 	case ok && to == job.Succeeded:
 		return m.win(ctx)
@@ -79,6 +87,10 @@ func (m *move) inDoubt() bool {
 	return m.attempt.State == job.Unknown || m.attempt.State == job.Released
 }
 
+func (m *move) facts() job.Facts {
+	return job.Facts{SlotTaken: m.slotTaken(), Final: m.job.State.Final(), HasOwnKey: m.attempt.IdempotencyHeader != ""}
+}
+
 // slotTaken is the second guard of completion, read under the lock: the statement that takes the slot
 // asks the same again.
 func (m *move) slotTaken() bool {
@@ -106,6 +118,25 @@ func (m *move) overdue() bool {
 	return !m.attempt.LeaseUntil.IsZero() && !m.now.Before(m.attempt.LeaseUntil)
 }
 
+// outdated: an earlier send of the attempt ended somehow, and it has been sent again since.
+func (m *move) outdated() bool {
+	ended := m.change.Event == job.EventDoubt || m.change.Event == job.EventFailure
+	return ended && m.change.Send != 0 && m.change.Send != m.attempt.Sends
+}
+
+// due says whether the automatic step that the change is stands on the attempt, and how long before its
+// time this is. Any other change is due.
+func (m *move) due() (bool, time.Duration) {
+	switch {
+	case m.change.OnlyIfDue == job.DueNone:
+		return true, 0
+	case m.change.OnlyIfDue != m.attempt.Due.Step:
+		return false, 0
+	default:
+		return true, m.attempt.Due.At.Sub(m.now)
+	}
+}
+
 func (m *move) unchanged() store.Applied {
 	return store.Applied{Attempt: m.attempt, Job: m.job}
 }
@@ -119,7 +150,7 @@ func (m *move) win(ctx context.Context) (store.Applied, error) {
 		return store.Applied{}, err
 	}
 	taken, err := m.tx.Exec(ctx, `UPDATE jobs SET state = 'succeeded', completed_by = $4, result = $5, error = NULL,
-		version = version + 1, completed_at = $6, updated_at = $6
+		version = version + 1, completed_at = $6, updated_at = $6, unknown_since = NULL
 		WHERE owner_id = $1 AND id = $2 AND version = $3 AND completed_by IS NULL`,
 		m.job.Owner, m.job.ID, m.attempt.JobVersion, m.attempt.Number, m.change.Answer.Result, at(m.now))
 	if err != nil {
@@ -135,8 +166,25 @@ func (m *move) win(ctx context.Context) (store.Applied, error) {
 	}
 	m.job.State, m.job.CompletedBy, m.job.Result, m.job.Error = job.JobSucceeded, m.attempt.Number, m.change.Answer.Result, nil
 	m.job.Version++
-	m.job.CompletedAt, m.job.UpdatedAt = m.now, m.now
-	return store.Applied{Attempt: m.current(), Job: m.job, Moved: true}, nil
+	m.job.CompletedAt, m.job.UpdatedAt, m.job.UnknownSince = m.now, m.now, time.Time{}
+	return store.Applied{Attempt: m.current(), Job: m.job, Moved: true}, m.closeUnheard(ctx)
+}
+
+// closeUnheard ends the winner's rivals of which nothing can be heard any more; the others end when they
+// are heard, or when their listener gives up.
+func (m *move) closeUnheard(ctx context.Context) error {
+	for _, rival := range m.attempts {
+		to, ok := job.Next(rival.State, job.EventUnheard, job.Facts{SlotTaken: true, Final: true})
+		if !ok || rival.Heard || !rival.LeaseUntil.IsZero() {
+			continue
+		}
+		change := store.Change{Ref: rival.Ref, Event: job.EventUnheard, By: m.change.By}
+		closing := move{core: m.core, tx: m.tx, job: m.job, attempts: m.attempts, attempt: rival, change: change, now: m.now}
+		if err := closing.store(ctx, to); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // lose throws the answer away and records the race: who won, who lost, by how long, what the loser cost.
@@ -173,9 +221,16 @@ func (m *move) unheard(ctx context.Context) (store.Applied, error) {
 	}
 	changed := m.attempt
 	changed.Heard, changed.LeaseUntil = false, time.Time{}
-	if _, err := m.tx.Exec(ctx, `UPDATE attempts SET heard = $4, lease_until = NULL
-		WHERE owner_id = $1 AND job_id = $2 AND number = $3`, m.job.Owner, m.job.ID, m.attempt.Number, false); err != nil {
+	changed.Due = m.planDoubt(changed)
+	if _, err := m.tx.Exec(ctx, `UPDATE attempts SET heard = $4, lease_until = NULL, due_step = $5, due_at = $6
+		WHERE owner_id = $1 AND job_id = $2 AND number = $3`,
+		m.job.Owner, m.job.ID, m.attempt.Number, false, string(changed.Due.Step), at(changed.Due.At)); err != nil {
 		return store.Applied{}, err
+	}
+	if changed.Due != m.attempt.Due {
+		if err := ringDue(ctx, m.tx, changed, m.now); err != nil {
+			return store.Applied{}, err
+		}
 	}
 	m.attempts[m.attempt.Number-1] = changed
 	if err := recordEvent(ctx, m.tx, m.job, job.HistoryUnheard, m.attempt.Number, map[string]any{"reason": m.change.Reason}, m.now); err != nil {

@@ -24,11 +24,13 @@ func (c *Core) insertAttempt(ctx context.Context, tx Tx, j job.Job, number int, 
 	attempt := newAttempt(j, number, wanted, now)
 	_, err := tx.Exec(ctx, `INSERT INTO attempts (owner_id, job_id, number, id, idempotency_key, fingerprint, role, target,
 		intended_target, certification_id, state, sends, job_version, heard, not_before, start_by, boot_id, lease_until,
-		created_at, started_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`,
+		created_at, started_at, sent_to, reconcile, horizon_us, idempotency_header, due_step, due_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26)`,
 		j.Owner, j.ID, number, attempt.ID, attempt.IdempotencyKey, attempt.Fingerprint, string(attempt.Role),
 		attempt.Target.String(), j.Target.String(), text(attempt.CertificationID), string(attempt.State), attempt.Sends,
 		attempt.JobVersion, attempt.Heard, at(attempt.NotBefore), at(attempt.StartBy), attempt.BootID,
-		at(attempt.LeaseUntil), at(now), at(attempt.StartedAt))
+		at(attempt.LeaseUntil), at(now), at(attempt.StartedAt), attempt.SentTo, attempt.Reconcile, attempt.Horizon.Microseconds(),
+		attempt.IdempotencyHeader, string(attempt.Due.Step), at(attempt.Due.At))
 	if err != nil {
 		return attempt, c.translateInsert(err, attempt)
 	}
@@ -41,8 +43,14 @@ func (c *Core) insertAttempt(ctx context.Context, tx Tx, j job.Job, number int, 
 	if attempt.State != job.Starting {
 		return attempt, nil
 	}
-	return attempt, tx.Ring(ctx, store.TurnArgs{Ref: attempt.Ref, AttemptID: attempt.ID},
-		&river.InsertOpts{Queue: wanted.Queue, ScheduledAt: bellTime(attempt.NotBefore, now), MaxAttempts: 1})
+	return attempt, ringTurn(ctx, tx, attempt, wanted.Queue, now)
+}
+
+// ringTurn inserts the doorbell of a waiting attempt.
+func ringTurn(ctx context.Context, tx Tx, attempt job.Attempt, queue string, now time.Time) error {
+	return tx.Ring(ctx, store.TurnArgs{Ref: attempt.Ref, AttemptID: attempt.ID}, &river.InsertOpts{
+		Queue: queue, ScheduledAt: bellTime(attempt.NotBefore, now), MaxAttempts: 1,
+	})
 }
 
 // bellTime is when the doorbell rings; the zero time is at once. Whatever carries a time, River only looks
@@ -67,22 +75,30 @@ func newAttempt(j job.Job, number int, wanted store.NewAttempt, now time.Time) j
 		attempt.CertificationID = wanted.CertificationID
 	}
 	if wanted.BootID != "" {
-		attempt.State, _ = job.Next("", job.EventCreatedToSend, false, false)
-		takeTurn(&attempt, wanted.BootID, wanted.Lease, now)
+		attempt.State, _ = job.Next("", job.EventCreatedToSend, job.Facts{})
+		takeTurn(&attempt, wanted.BootID, wanted.Lease, wanted.Settling, now)
 		return attempt
 	}
-	attempt.State, _ = job.Next("", job.EventCreatedToWait, false, false)
+	attempt.State, _ = job.Next("", job.EventCreatedToWait, job.Facts{})
 	attempt.NotBefore = now.Add(wanted.Delay)
 	if wanted.NotBefore.After(attempt.NotBefore) {
 		attempt.NotBefore = wanted.NotBefore
 	}
 	attempt.StartBy = attempt.NotBefore.Add(wanted.Wait)
+	attempt.Due = ringAgain(attempt.NotBefore)
 	return attempt
 }
 
+// ringPause is after how long a waiting attempt's doorbell rings again: whoever answered it may be gone.
+const ringPause = 15 * time.Second
+
+func ringAgain(after time.Time) job.Due { return job.Due{Step: job.DueRing, At: after.Add(ringPause)} }
+
 // takeTurn is what moving to running means: from here on it may have been sent.
-func takeTurn(attempt *job.Attempt, bootID string, lease time.Duration, now time.Time) {
+func takeTurn(attempt *job.Attempt, bootID string, lease time.Duration, settling job.Settling, now time.Time) {
 	attempt.BootID = bootID
+	attempt.Settling = settling
+	attempt.Due = job.Due{}
 	attempt.LeaseUntil = now.Add(lease)
 	attempt.StartedAt = now
 	attempt.Heard = true

@@ -14,12 +14,14 @@ func (m *move) store(ctx context.Context, to job.State) error {
 	changed := m.moved(to)
 	rows, err := m.tx.Exec(ctx, `UPDATE attempts SET state = $5, reason = $6, detail = $7, sends = $8, served_model = $9,
 		system_print = $10, usage = $11, latency_us = $12, heard = $13, retryable = $14, retry_at = $15, boot_id = $16,
-		lease_until = $17, started_at = $18, finished_at = $19
+		lease_until = $17, started_at = $18, finished_at = $19, sent_to = $20, reconcile = $21, horizon_us = $22,
+		idempotency_header = $23, unknown_at = $24, due_step = $25, due_at = $26
 		WHERE owner_id = $1 AND job_id = $2 AND number = $3 AND state = $4`,
 		m.job.Owner, m.job.ID, m.attempt.Number, string(m.attempt.State), string(to), changed.Reason, changed.Detail,
 		changed.Sends, changed.ServedModel, changed.SystemPrint, encodedUsage(changed.Usage), changed.Latency.Microseconds(),
 		changed.Heard, changed.Retryable, at(changed.RetryAt), changed.BootID, at(changed.LeaseUntil),
-		at(changed.StartedAt), at(changed.FinishedAt))
+		at(changed.StartedAt), at(changed.FinishedAt), changed.SentTo, changed.Reconcile, changed.Horizon.Microseconds(),
+		changed.IdempotencyHeader, at(changed.UnknownAt), string(changed.Due.Step), at(changed.Due.At))
 	if err != nil {
 		return err
 	}
@@ -27,6 +29,9 @@ func (m *move) store(ctx context.Context, to job.State) error {
 		return &store.IllegalTransition{Attempt: m.attempt, Event: m.change.Event}
 	}
 	m.attempts[m.attempt.Number-1] = changed
+	if err := ringDue(ctx, m.tx, changed, m.now); err != nil {
+		return err
+	}
 	return recordEvent(ctx, m.tx, m.job, job.HistoryAttemptMoved, m.attempt.Number, map[string]any{
 		"from": m.attempt.State, "to": to, "event": m.change.Event, "reason": changed.Reason, "detail": changed.Detail,
 		"by": m.change.By, "note": m.change.Note,
@@ -41,16 +46,23 @@ func (m *move) moved(to job.State) job.Attempt {
 	m.note(&changed)
 	switch to {
 	case job.Running:
-		takeTurn(&changed, m.change.BootID, m.change.Lease, m.now)
+		takeTurn(&changed, m.change.BootID, m.change.Lease, m.change.Settling, m.now)
 	case job.Unknown:
 		changed.Heard = m.change.Heard
+		changed.UnknownAt = m.now
 		if !changed.Heard {
 			changed.LeaseUntil = time.Time{}
 		}
+		if m.change.NotSent {
+			changed.Sends--
+		}
+		changed.Due = m.planDoubt(changed)
 	case job.Released:
 		changed.Reason, changed.Detail = m.attempt.Reason, m.attempt.Detail // why it was in doubt stays of interest
+		changed.Due = m.planDoubt(changed)
 	default:
 		changed.Heard, changed.LeaseUntil, changed.FinishedAt = false, time.Time{}, m.now
+		changed.Due = job.Due{}
 	}
 	if to == job.Failed {
 		m.fail(&changed)
@@ -115,7 +127,7 @@ func (c *Core) CancelJob(ctx context.Context, owner, jobID, by string) (job.Job,
 }
 
 func (c *Core) cancelOpen(ctx context.Context, tx Tx, j job.Job, attempts []job.Attempt, attempt job.Attempt, by string, now time.Time) error {
-	to, ok := job.Next(attempt.State, job.EventCancel, false, false)
+	to, ok := job.Next(attempt.State, job.EventCancel, job.Facts{})
 	if !ok {
 		return nil
 	}
@@ -126,7 +138,7 @@ func (c *Core) cancelOpen(ctx context.Context, tx Tx, j job.Job, attempts []job.
 
 func (c *Core) closeCancelled(ctx context.Context, tx Tx, j job.Job, by string, now time.Time) (job.Job, error) {
 	rows, err := tx.Exec(ctx, `UPDATE jobs SET state = 'cancelled', error = NULL, version = version + 1, completed_at = $4,
-		updated_at = $4 WHERE owner_id = $1 AND id = $2 AND version = $3 AND completed_by IS NULL`,
+		updated_at = $4, unknown_since = NULL WHERE owner_id = $1 AND id = $2 AND version = $3 AND completed_by IS NULL`,
 		j.Owner, j.ID, j.Version, at(now))
 	if err != nil {
 		return j, err
@@ -134,7 +146,7 @@ func (c *Core) closeCancelled(ctx context.Context, tx Tx, j job.Job, by string, 
 	if rows == 0 {
 		return j, fmt.Errorf("job %s moved under its lock", j.ID)
 	}
-	j.State, j.Error, j.CompletedAt, j.UpdatedAt = job.JobCancelled, nil, now, now
+	j.State, j.Error, j.CompletedAt, j.UpdatedAt, j.UnknownSince = job.JobCancelled, nil, now, now, time.Time{}
 	j.Version++
 	return j, recordEvent(ctx, tx, j, job.HistoryJobCancelled, 0, map[string]any{"by": by}, now)
 }

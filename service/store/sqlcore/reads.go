@@ -2,7 +2,9 @@ package sqlcore
 
 import (
 	"context"
+	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/fallproof/fallproof/service/job"
@@ -40,7 +42,7 @@ func (c *Core) lockJob(ctx context.Context, tx Tx, owner, jobID string) (job.Job
 
 const defaultPage = 50
 
-// ListJobs reads a page, newest first. The cursor is the last id of the page before.
+// ListJobs implements store.Jobs. The cursor is the last id of the page before; in the queue of doubts, its place.
 func (c *Core) ListJobs(ctx context.Context, filter store.JobFilter) ([]job.Job, string, error) {
 	limit := filter.Limit
 	if limit <= 0 {
@@ -55,15 +57,35 @@ func (c *Core) ListJobs(ctx context.Context, filter store.JobFilter) ([]job.Job,
 	}
 	and("state =", string(filter.State))
 	and("contract =", filter.Contract)
-	and("id <", filter.Cursor)
+	order, cursor := " ORDER BY id DESC", func(j job.Job) string { return j.ID }
+	if filter.State == job.JobUnknown {
+		order, cursor = " ORDER BY unknown_since, id", doubtCursor
+		if since, id, ok := afterDoubt(filter.Cursor); ok {
+			args = append(args, at(since), id)
+			query += fmt.Sprintf(" AND (unknown_since, id) > ($%d, $%d)", len(args)-1, len(args))
+		}
+	} else {
+		and("id <", filter.Cursor)
+	}
 	args = append(args, limit+1)
-	query += " ORDER BY id DESC LIMIT $" + strconv.Itoa(len(args))
+	query += order + " LIMIT $" + strconv.Itoa(len(args))
 	items, err := read(ctx, c, func(tx Tx) ([]job.Job, error) { return collect(ctx, tx, scanJob, query, args...) })
 	if err != nil {
 		return nil, "", err
 	}
-	page, next := cut(items, limit, func(j job.Job) string { return j.ID })
+	page, next := cut(items, limit, cursor)
 	return page, next, nil
+}
+
+// doubtCursor names a place in the queue of doubts that stays one when the job there has left it.
+func doubtCursor(j job.Job) string {
+	return strconv.FormatInt(j.UnknownSince.UnixMicro(), 36) + "." + j.ID
+}
+
+func afterDoubt(cursor string) (since time.Time, id string, ok bool) {
+	moment, id, ok := strings.Cut(cursor, ".")
+	micro, err := strconv.ParseInt(moment, 36, 64)
+	return time.UnixMicro(micro), id, ok && err == nil
 }
 
 // cut ends a page at limit and names the last item as the cursor of the next one.
@@ -76,10 +98,12 @@ func cut[T any](items []T, limit int, id func(T) string) ([]T, string) {
 
 // Attempt reads one attempt.
 func (c *Core) Attempt(ctx context.Context, ref job.Ref) (job.Attempt, error) {
-	return read(ctx, c, func(tx Tx) (job.Attempt, error) {
-		return one(ctx, tx, scanAttempt, "SELECT "+attemptColumns+
-			" FROM attempts WHERE owner_id = $1 AND job_id = $2 AND number = $3", ref.Owner, ref.JobID, ref.Number)
-	})
+	return read(ctx, c, func(tx Tx) (job.Attempt, error) { return selectAttempt(ctx, tx, ref) })
+}
+
+func selectAttempt(ctx context.Context, tx Tx, ref job.Ref) (job.Attempt, error) {
+	return one(ctx, tx, scanAttempt, "SELECT "+attemptColumns+
+		" FROM attempts WHERE owner_id = $1 AND job_id = $2 AND number = $3", ref.Owner, ref.JobID, ref.Number)
 }
 
 // Attempts reads a job's attempts in order; ErrNotFound where the owner has no such job.

@@ -31,8 +31,14 @@ func (c *Core) step(ctx context.Context, tx Tx, j *job.Job, attempts []job.Attem
 	if j.State == job.JobFailed {
 		j.Error = failureOf(failure, last)
 	}
-	if _, err := tx.Exec(ctx, "UPDATE jobs SET state = $3, error = $4, updated_at = $5 WHERE owner_id = $1 AND id = $2",
-		j.Owner, j.ID, string(j.State), encodedFailure(j.Error), at(now)); err != nil {
+	switch {
+	case j.State != job.JobUnknown:
+		j.UnknownSince = time.Time{}
+	case j.UnknownSince.IsZero():
+		j.UnknownSince = now
+	}
+	if _, err := tx.Exec(ctx, "UPDATE jobs SET state = $3, error = $4, updated_at = $5, unknown_since = $6 WHERE owner_id = $1 AND id = $2",
+		j.Owner, j.ID, string(j.State), encodedFailure(j.Error), at(now), at(j.UnknownSince)); err != nil {
 		return nil, err
 	}
 	if j.State == job.JobFailed && was != job.JobFailed {

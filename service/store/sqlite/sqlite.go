@@ -172,7 +172,7 @@ func (e *engine) BrokenConstraint(err error) string {
 		return ""
 	}
 	message := broken.Error()
-	for _, name := range []string{"attempts_open_job", "attempts_below_maximum", "attempts_proof_standing", "attempts_proof_required", "jobs_one_winner"} {
+	for _, name := range []string{"attempts_open_job", "attempts_below_maximum", "attempts_proof_standing", "attempts_proof_required", "attempts_sent_once", "jobs_one_winner"} {
 		if strings.Contains(message, name) {
 			return name
 		}

@@ -139,7 +139,9 @@ func (w *world) tryMove(state job.State, event job.Event) {
 	_, err := w.Store.Apply(w.ctx, change)
 	after := w.attempts(made)[0]
 
-	to, legal := job.Next(state, event, jobBefore.CompletedBy != 0, jobBefore.State.Final())
+	to, legal := job.Next(state, event, job.Facts{
+		SlotTaken: jobBefore.CompletedBy != 0, Final: jobBefore.State.Final(), HasOwnKey: before.IdempotencyHeader != "",
+	})
 	if legal {
 		w.Expect(err).NotTo(HaveOccurred(), "%s + %s", state, event)
 		w.Expect(after.State).To(Equal(to), "%s + %s", state, event)

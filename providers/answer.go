@@ -44,13 +44,9 @@ var endings = map[string]Reason{
 func readAnswer(ex Exchange, rules Rules) Outcome {
 	var env envelope
 	if err := json.Unmarshal(ex.Body, &env); err != nil {
-		what := "the answer is not one JSON object"
-		if coding := ex.Header.Get("Content-Encoding"); coding != "" && coding != "identity" {
-			what = "the answer is compressed, though compression was not asked for"
-		}
-		return failed(ReasonMalformed, true, with(what, decoding(err)))
+		return notAnObject(ex, err)
 	}
-	out := Outcome{Verdict: Failed, Reason: ReasonMalformed, Retryable: true, Usage: usageIn(env.Usage)}
+	out := Outcome{Verdict: Failed, Reason: ReasonMalformed, Retryable: true, Usage: usageIn(env.Usage, completionUsage)}
 	out.ServedModel = lineIn(env.Model)
 	out.Fingerprint = lineIn(env.Fingerprint)
 	if says(env.Error) {
@@ -63,6 +59,15 @@ func readAnswer(ex Exchange, rules Rules) Outcome {
 		return out
 	}
 	return readChoice(out, first, rules)
+}
+
+// notAnObject is a whole body under a 200 that the decoder refused.
+func notAnObject(ex Exchange, err error) Outcome {
+	what := "the answer is not one JSON object"
+	if coding := ex.Header.Get("Content-Encoding"); coding != "" && coding != "identity" {
+		what = "the answer is compressed, though compression was not asked for"
+	}
+	return failed(ReasonMalformed, true, with(what, decoding(err)))
 }
 
 func firstChoice(raw jsontext.Value) (choice, string) {

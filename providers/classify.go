@@ -24,7 +24,7 @@ const (
 //  2. Did a status arrive? If not: in doubt, timeout where a deadline ended the wait.
 //  3. Is the status other than 200? Then the status table decides, whatever the body says.
 //  4. Did the body arrive whole and within the limit? Cut short is in doubt, oversized is malformed.
-//  5. What does the answer say? See readAnswer.
+//  5. What does the answer say? See readAnswer, and readResponse where Exchange.Responses says so.
 //
 // Succeeded is only ever said of a whole body under a 200 that passed every question.
 func Classify(ex Exchange, rules Rules) Outcome {
@@ -39,6 +39,9 @@ func Classify(ex Exchange, rules Rules) Outcome {
 		return failed(ReasonMalformed, true, fmt.Sprintf("answer larger than %d bytes", len(ex.Body)))
 	case !ex.Complete:
 		return lost(ex, "the answer was cut short")
+	}
+	if ex.Responses {
+		return readResponse(ex, rules)
 	}
 	return readAnswer(ex, rules)
 }

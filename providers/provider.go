@@ -8,7 +8,9 @@ import (
 
 // Provider sends one request to one provider. Send makes at most one POST and returns what was seen,
 // never an interpretation of it: [Classify] alone decides what an [Exchange] means. It returns when
-// the answer is complete, the connection broke, or ctx ended; it never retries.
+// the answer is complete, the connection broke, or ctx ended; it never retries. A background response
+// ([ReconcileResponses]) that was accepted is read again and again until it has ended or ctx has:
+// reading it is no second request.
 type Provider interface {
 	Send(ctx context.Context, request Request) Exchange
 }
@@ -33,7 +35,8 @@ type Request struct {
 	MaxOutputTokens int     // 0 = not sent
 
 	// AttemptID travels as the header X-Fallproof-Attempt, so that a provider's log can be matched with
-	// the attempts.
+	// the attempts; besides in the metadata and in the profile's idempotency header, where it declares
+	// either, and then it must not be empty.
 	AttemptID string
 
 	// Accepted, where it is set, is called at most once, during Send, with the provider's own id of a

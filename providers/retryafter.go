@@ -12,11 +12,11 @@ import (
 // The bound that matters, how long a job may really wait, is policy and far below it.
 const maxRetryAfter = 365 * 24 * time.Hour
 
-// retryAfter reads how long the provider asked to be left alone, and whether it asked at all. Seconds
+// RetryAfter reads how long the provider asked to be left alone, and whether it asked at all. Seconds
 // and HTTP dates are understood, fractions too (common, though not in the RFC), and retry-after-ms where
 // Retry-After is absent. A date in the past asks for no wait; what cannot be read, negative numbers
 // included, counts as not asked. Of several values the longest holds: never sooner than asked.
-func retryAfter(header http.Header, now time.Time) (time.Duration, bool) {
+func RetryAfter(header http.Header, now time.Time) (time.Duration, bool) {
 	longest, asked := time.Duration(0), false
 	for _, value := range header.Values("Retry-After") {
 		value = strings.TrimSpace(value)

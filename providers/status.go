@@ -44,7 +44,7 @@ var unknownStatus = statusRow{verdict: InDoubt, reason: ReasonServerError, note:
 
 func fromStatus(ex Exchange, rules Rules) Outcome {
 	row := rowFor(ex.Status)
-	after, asked := retryAfter(ex.Header, now(ex, rules))
+	after, asked := RetryAfter(ex.Header, now(ex, rules))
 	switch {
 	case ex.Status == http.StatusServiceUnavailable && asked:
 		// It named a time to come back, so it turned the request away.

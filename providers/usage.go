@@ -8,23 +8,27 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
+// usageNames are how a wire format calls what it counts.
+type usageNames struct{ prompt, completion string }
+
+var (
+	completionUsage = usageNames{"prompt_tokens", "completion_tokens"}
+	responseUsage   = usageNames{"input_tokens", "output_tokens"}
+)
+
 // usageIn reads the provider's count. A count that is absent, incomplete or makes no sense is unknown,
 // hence nil, and never zero; a missing total is the sum.
-func usageIn(raw jsontext.Value) *Usage {
-	var counts struct {
-		Prompt     jsontext.Value `json:"prompt_tokens"`
-		Completion jsontext.Value `json:"completion_tokens"`
-		Total      jsontext.Value `json:"total_tokens"`
-	}
+func usageIn(raw jsontext.Value, names usageNames) *Usage {
+	var counts map[string]jsontext.Value
 	if raw.Kind() != '{' || json.Unmarshal(raw, &counts) != nil {
 		return nil
 	}
-	prompt, ok1 := countIn(counts.Prompt)
-	completion, ok2 := countIn(counts.Completion)
+	prompt, ok1 := countIn(counts[names.prompt])
+	completion, ok2 := countIn(counts[names.completion])
 	if !ok1 || !ok2 {
 		return nil
 	}
-	total, ok := countIn(counts.Total)
+	total, ok := countIn(counts["total_tokens"])
 	if !ok {
 		total = prompt + completion
 	}

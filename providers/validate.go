@@ -41,6 +41,13 @@ func (p Profile) Validate() error {
 			errs = append(errs, notAllowed(f.name, *f.value, f.allowed))
 		}
 	}
+	reconciles := []string{ReconcileStoredCompletions, ReconcileResponses}
+	if p.Reconcile != ReconcileNone && !slices.Contains(reconciles, p.Reconcile) {
+		errs = append(errs, notAllowed("reconcile", p.Reconcile, reconciles))
+	}
+	if err := ValidateIdempotencyHeader(p.IdempotencyHeader); err != nil {
+		errs = append(errs, err)
+	}
 	return errors.Join(errs...)
 }
 

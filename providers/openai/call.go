@@ -59,6 +59,9 @@ func (c *call) roundTrip(built *http.Request, body []byte) {
 	if c.request.AttemptID != "" {
 		wire.Header.Set(AttemptHeader, c.request.AttemptID)
 	}
+	if name := c.request.Profile.IdempotencyHeader; name != "" {
+		wire.Header.Set(name, c.request.AttemptID)
+	}
 
 	response, err := c.client.transport.RoundTrip(wire)
 	if err != nil {
@@ -68,28 +71,29 @@ func (c *call) roundTrip(built *http.Request, body []byte) {
 	}
 	defer response.Body.Close()
 	c.exchange.Wrote = true
-	c.exchange.Status = response.StatusCode
-	c.exchange.Header = response.Header.Clone()
+	c.client.capture(ctx, response, &c.exchange)
+}
+
+// capture keeps an answer: status, headers, the body up to the limit, and whether it arrived to its
+// declared end.
+func (c *Client) capture(ctx context.Context, response *http.Response, ex *providers.Exchange) {
+	ex.Status = response.StatusCode
+	ex.Header = response.Header.Clone()
 	if response.StatusCode == http.StatusSwitchingProtocols {
 		return // what follows is another protocol, and would have no end
 	}
-	c.read(ctx, response)
-}
-
-// read captures the body up to the limit and finds out whether it arrived to its declared end.
-func (c *call) read(ctx context.Context, response *http.Response) {
-	limit := c.client.config.MaxAnswerBytes
+	limit := c.config.MaxAnswerBytes
 	body, err := io.ReadAll(io.LimitReader(response.Body, limit+1))
 	if int64(len(body)) > limit {
-		c.exchange.Body, c.exchange.TooLarge = body[:limit], true
+		ex.Body, ex.TooLarge = body[:limit], true
 		return
 	}
-	c.exchange.Body = body
+	ex.Body = body
 	if err != nil {
-		c.exchange.Err = cause(ctx, err)
+		ex.Err = cause(ctx, err)
 		return
 	}
-	c.exchange.Complete = declaresEnd(response) || jsontext.Value(body).IsValid(jsontext.AllowDuplicateNames(true))
+	ex.Complete = declaresEnd(response) || jsontext.Value(body).IsValid(jsontext.AllowDuplicateNames(true))
 }
 
 // declaresEnd reports whether the response said where its body ends, so that net/http noticed if it did

@@ -18,6 +18,8 @@ import (
 const (
 	DefaultMaxAnswerBytes = 4 << 20
 	DefaultDialTimeout    = 10 * time.Second
+	DefaultPollPause      = 250 * time.Millisecond
+	DefaultLookTimeout    = 30 * time.Second
 )
 
 // AttemptHeader carries the attempt's id, so that a provider's log can be matched with the attempts.
@@ -29,10 +31,12 @@ type Config struct {
 	APIKey         string        // sent as a bearer token; "" sends no Authorization header
 	MaxAnswerBytes int64         // of an answer's body; 0 = DefaultMaxAnswerBytes
 	DialTimeout    time.Duration // for connecting and the TLS handshake together; 0 = DefaultDialTimeout
+	PollPause      time.Duration // before a background response is looked at, growing to 20 times it; 0 = DefaultPollPause
+	LookTimeout    time.Duration // for one GET: a look at a response, a page of a listing; 0 = DefaultLookTimeout
 	TLS            *tls.Config   // e.g. a private certificate authority; nil = the system's
 }
 
-// Client is a [providers.Provider] for one endpoint. It may be used concurrently.
+// Client is a [providers.Provider] and a [providers.Finder] for one endpoint. It may be used concurrently.
 type Client struct {
 	config    Config
 	err       error // what is wrong with the configuration; every Send reports it
@@ -46,6 +50,8 @@ var _ providers.Provider = (*Client)(nil)
 func New(config Config) *Client {
 	config.MaxAnswerBytes = cmp.Or(config.MaxAnswerBytes, DefaultMaxAnswerBytes)
 	config.DialTimeout = cmp.Or(config.DialTimeout, DefaultDialTimeout)
+	config.PollPause = cmp.Or(config.PollPause, DefaultPollPause)
+	config.LookTimeout = cmp.Or(config.LookTimeout, DefaultLookTimeout)
 	config.BaseURL = strings.TrimRight(config.BaseURL, "/")
 	return &Client{config: config, err: config.validate(), transport: newTransport(config)}
 }
@@ -54,7 +60,8 @@ func New(config Config) *Client {
 func (c *Client) Close() { c.transport.CloseIdleConnections() }
 
 // Send makes at most one POST and returns when the answer is complete, the connection broke or ctx
-// ended. It knows of one deadline only, ctx's: one that passes a softer deadline just goes on.
+// ended. It knows of one deadline only, ctx's: one that passes a softer deadline just goes on. A
+// background response that was accepted is followed by GETs to its end.
 func (c *Client) Send(ctx context.Context, request providers.Request) providers.Exchange {
 	call := &call{client: c, request: request}
 	call.exchange.Started = time.Now()
@@ -72,18 +79,27 @@ func (c *Client) send(ctx context.Context, call *call) error {
 	if c.err != nil {
 		return c.err
 	}
-	draft, err := c.draft(call.request)
+	messages, err := c.messages(call.request)
 	if err != nil {
 		return err
 	}
 	library := goopenai.DefaultConfig(c.config.APIKey)
 	library.BaseURL = c.config.BaseURL
 	library.HTTPClient = call
-	_, err = goopenai.NewClientWithConfig(library).CreateChatCompletion(ctx, draft)
-	if errors.Is(err, errSeen) {
-		return nil
+	client := goopenai.NewClientWithConfig(library)
+	responses := call.request.Profile.Reconcile == providers.ReconcileResponses
+	if responses {
+		_, err = client.CreateResponse(ctx, responseDraft(messages))
+	} else {
+		_, err = client.CreateChatCompletion(ctx, completionDraft(messages))
 	}
-	return err
+	if !errors.Is(err, errSeen) {
+		return err
+	}
+	if responses {
+		call.follow(ctx)
+	}
+	return nil
 }
 
 func (c Config) validate() error {
@@ -93,8 +109,8 @@ func (c Config) validate() error {
 	if !visible(c.APIKey) {
 		return errors.New("the API key holds white space or characters that a header cannot carry")
 	}
-	if c.MaxAnswerBytes < 0 || c.DialTimeout < 0 {
-		return errors.New("limits and timeouts must not be negative")
+	if c.MaxAnswerBytes < 0 || c.DialTimeout < 0 || c.PollPause < 0 || c.LookTimeout < 0 {
+		return errors.New("limits, timeouts and pauses must not be negative")
 	}
 	return nil
 }

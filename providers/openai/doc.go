@@ -5,7 +5,12 @@
 //     temperature 0 really sent or really absent, the right max-tokens field, roles and response_format,
 //     the schema's bytes unchanged;
 //   - one Send is at most one POST at the far end, whatever the connection does: nothing can rewind the
-//     body, no redirect is followed, no Idempotency-Key header invites net/http to re-send;
+//     body, so that net/http re-sends it not even where the profile's idempotency header invites it to,
+//     and no redirect is followed;
+//   - a background response that was accepted is followed by GETs until it has ended or ctx has, and one
+//     look that fails proves nothing;
+//   - Find says "absent" only where the provider itself said so, well-formed and to the end, and takes for
+//     the attempt's answer only what carries the attempt's id;
 //   - Exchange.Wrote false is a fact, not a guess: the connection is fenced before it is said;
 //   - the answer is captured raw, with its headers, up to a limit, and with whether it arrived whole;
 //   - the API key occurs in no Exchange and in no error.

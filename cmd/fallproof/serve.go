@@ -29,6 +29,7 @@ const (
 
 func (p *program) serveCommand() *cobra.Command {
 	var listen, format string
+	var pace pace
 	command := &cobra.Command{
 		Use: "serve", Short: "Run the failover service", Args: cobra.NoArgs,
 		Long: "The first line on stdout is the address that it listens on. SIGTERM or SIGINT stops intake, waits for running\n" +
@@ -43,13 +44,33 @@ func (p *program) serveCommand() *cobra.Command {
 				if listen != "" {
 					c.Server.Listen = listen
 				}
-				return p.serve(cmd.Context(), c, s, logger)
+				return p.serve(cmd.Context(), c, s, logger, pace)
 			})
 		},
 	}
 	command.Flags().StringVar(&listen, "listen", "", "address to listen on (default server.listen of the configuration)")
 	command.Flags().StringVar(&format, "log", "text", "how the log on stderr is written: text, json or off")
+	pace.flags(command)
 	return command
+}
+
+// pace is how fast a replica notices that another one is lost. Its flags are hidden: tests shorten the times,
+// while a deployment has no reason to have them differ between its replicas.
+type pace struct{ lease, renew, sweep time.Duration }
+
+func (p *pace) flags(command *cobra.Command) {
+	for _, flag := range []struct {
+		name  string
+		value *time.Duration
+		usage string
+	}{
+		{"lease", &p.lease, "how long a replica holds an attempt without renewing"},
+		{"renew", &p.renew, "how often it renews"},
+		{"sweep", &p.sweep, "how often what is overdue is looked for"},
+	} {
+		command.Flags().DurationVar(flag.value, flag.name, 0, flag.usage)
+		_ = command.Flags().MarkHidden(flag.name) // it was defined a line above
+	}
 }
 
 // checkKeys fails at the start rather than at the first call of a provider.
@@ -74,8 +95,10 @@ func newLogger(w io.Writer, format string) (*slog.Logger, error) {
 }
 
 // serve runs the service until ctx ends, and then lets what was accepted finish.
-func (p *program) serve(ctx context.Context, c *config.Config, s store.Store, logger *slog.Logger) error {
-	dispatcher, err := dispatch.New(dispatch.Options{Store: s, Config: c, Logger: logger})
+func (p *program) serve(ctx context.Context, c *config.Config, s store.Store, logger *slog.Logger, pace pace) error {
+	dispatcher, err := dispatch.New(dispatch.Options{
+		Store: s, Config: c, Logger: logger, Lease: pace.lease, Renew: pace.renew, Sweep: pace.sweep,
+	})
 	if err != nil {
 		return usage(err)
 	}

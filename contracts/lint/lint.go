@@ -53,7 +53,6 @@ func Lint(c *contracts.Contract) []Problem {
 	l.expected(checker, program)
 	l.thresholds()
 	l.sameInputs()
-	l.policy()
 	return l.problems
 }
 
@@ -91,12 +90,5 @@ func (l *linter) sameInputs() {
 			continue
 		}
 		first[input] = each.File
-	}
-}
-
-// policy warns of what a contract says and nothing acts on.
-func (l *linter) policy() {
-	if l.c.ReleaseAfter > 0 {
-		l.at("$.release_after", Warning, "release_after has no effect: no route has a release policy; an attempt in doubt waits for an external process")
 	}
 }

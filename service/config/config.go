@@ -48,10 +48,22 @@ type Provider struct {
 	GiveUp       time.Duration // hard deadline
 	QueueTimeout time.Duration // how long an attempt waits for its turn
 	Concurrency  int
-	ServerErrors string                       // doubt | failed
-	Models       map[string]providers.Profile // complete profiles, by model
+	ServerErrors string // doubt | failed
+
+	Reconcile        string        // how an attempt is found again: "" | stored_completions | responses
+	ReconcileHorizon time.Duration // after which what is absent there was not executed
+	Idempotent       string        // the header in which it honours an attempt's own key; "" = it does not
+	Circuit          Circuit
+
+	Models map[string]providers.Profile // complete profiles, by model
 
 	keyLine int // where api_key_env or api_key_file stands
+}
+
+// Circuit is when a target is left alone: after so many failures in a row, for so long. Failures 0 = never.
+type Circuit struct {
+	Failures int
+	CoolDown time.Duration
 }
 
 // Route is who serves a contract.
@@ -59,7 +71,9 @@ type Route struct {
 	Primary                 providers.Target
 	Fallbacks               []providers.Target // in order
 	MaxAttempts             int
-	OnRefusal               string // final | fallback
+	OnRefusal               string        // final | fallback
+	OnUnknown               string        // block | release | resend
+	Deadline                time.Duration // of a job, from its creation; 0 = none
 	RequireCertifiedPrimary bool
 }
 

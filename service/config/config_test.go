@@ -3,6 +3,7 @@ package config_test
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -44,6 +45,10 @@ providers:
     queue_timeout: 10s
     concurrency: 4
     server_errors: failed
+    reconcile: stored_completions
+    reconcile_horizon: 2m
+    idempotent: Idempotency-Key
+    circuit: {failures: 3, cool_down: 10s}
     models:
       alpha-large:
         context_window: 128000
@@ -55,6 +60,7 @@ providers:
   gamma:
     base_url: http://127.0.0.1:1234/v1
     source: simulated
+    circuit: off
     models:
       org/model-7b: {}
 routes:
@@ -63,6 +69,8 @@ routes:
     fallbacks: [gamma/org/model-7b]
     max_attempts: 4
     on_refusal: fallback
+    on_unknown: release
+    deadline: 10m
     require_certified_primary: true
 `
 
@@ -85,6 +93,7 @@ func TestParseReadsEveryValue(t *testing.T) {
 	g.Expect(profile).To(gomega.Equal(providers.Profile{
 		BaseURL: "https://alpha.example/v1", Model: "alpha-large", Source: providers.SourceLive, ContextWindow: 128000,
 		Tokenizer: "o200k_base", SystemRole: "developer", Temperature: "omit", MaxTokensField: "max_tokens", StructuredOutput: "json_object",
+		Reconcile: "stored_completions", IdempotencyHeader: "Idempotency-Key",
 	}))
 	defaults, ok := c.Profile(small)
 	g.Expect(ok).To(gomega.BeTrue())
@@ -98,9 +107,12 @@ func TestParseReadsEveryValue(t *testing.T) {
 	alpha, _ := c.Provider("alpha")
 	g.Expect(alpha.Concurrency).To(gomega.Equal(4))
 	g.Expect(alpha.ServerErrors).To(gomega.Equal("failed"))
+	g.Expect(alpha.ReconcileHorizon).To(gomega.Equal(2 * time.Minute))
+	g.Expect(alpha.Circuit).To(gomega.Equal(config.Circuit{Failures: 3, CoolDown: 10 * time.Second}))
 	gamma, _ := c.Provider("gamma")
 	g.Expect(gamma.Concurrency).To(gomega.Equal(16))
 	g.Expect(gamma.ServerErrors).To(gomega.Equal("doubt"))
+	g.Expect(gamma.Circuit.Failures).To(gomega.BeZero(), "switched off")
 }
 
 func TestPlanIsTheRouteWithEveryDeadline(t *testing.T) {
@@ -116,6 +128,7 @@ func TestPlanIsTheRouteWithEveryDeadline(t *testing.T) {
 		Primary:     providers.Target{Provider: "alpha", Model: "alpha-large"},
 		Fallbacks:   []providers.Target{{Provider: "gamma", Model: "org/model-7b"}},
 		MaxAttempts: 4, OnRefusal: "fallback", RequireCertifiedPrimary: true,
+		OnUnknown: "release", ReleaseAfter: 20 * time.Second, Deadline: 10 * time.Minute,
 		Deadlines: deadlines,
 	}))
 
@@ -203,4 +216,36 @@ func parse(text string) string {
 		return "no error"
 	}
 	return err.Error()
+}
+
+// TestAPolicyAgainstSilenceFitsTheContractsEffects: nothing automatic follows a timeout but what the
+// contract allows.
+func TestAPolicyAgainstSilenceFitsTheContractsEffects(t *testing.T) {
+	for name, row := range map[string]struct{ effects, policy, want string }{
+		"release of external effects":   {"effects: external", "release", "release is only for contracts with effects: none; support-triage has effects: external"},
+		"release of idempotent effects": {"effects: idempotent", "release", "release is only for contracts with effects: none"},
+		"release without a time":        {"effects: none", "release", "release never acts, since contract support-triage has no release_after"},
+		"release after a time":          {"effects: none\nrelease_after: 5s", "release", ""},
+		"resend of external effects":    {"effects: external", "resend", "resend is not for contracts with effects: external"},
+		"resend of idempotent effects":  {"effects: idempotent", "resend", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := gomega.NewWithT(t)
+			dir := t.TempDir()
+			copyShipped(t, filepath.Join(dir, "contracts"))
+			contract := filepath.Join(dir, "contracts", "support-triage", "contract.yaml")
+			text, err := os.ReadFile(contract)
+			g.Expect(err).NotTo(gomega.HaveOccurred())
+			changed := regexp.MustCompile(`(?m)^effects: none\nrelease_after: .*$`).ReplaceAll(text, []byte(row.effects))
+			g.Expect(os.WriteFile(contract, changed, 0o600)).To(gomega.Succeed())
+			_, err = config.Parse(filepath.Join(dir, "f.yaml"), []byte("contracts: ./contracts\n"+
+				"providers: {a: {base_url: 'https://a.example', idempotent: Idempotency-Key, models: {m: {}}}}\n"+
+				"routes:\n  support-triage:\n    primary: a/m\n    on_unknown: "+row.policy+"\n"), environment())
+			if row.want == "" {
+				g.Expect(err).NotTo(gomega.HaveOccurred())
+				return
+			}
+			g.Expect(err).To(gomega.MatchError(gomega.ContainSubstring("f.yaml:6: routes.support-triage.on_unknown: " + row.want)))
+		})
+	}
 }

@@ -5,8 +5,6 @@ import (
 	"github.com/fallproof/fallproof/service/job"
 )
 
-// What a job's plan says about an attempt in doubt.
-
 // DefaultMaxAttempts caps a job's attempts where its route says nothing.
 const DefaultMaxAttempts = 3
 
@@ -23,6 +21,10 @@ func (c *Config) Plan(contract *contracts.Contract) job.Plan {
 		plan.Primary, plan.Fallbacks = route.Primary, route.Fallbacks
 		plan.MaxAttempts, plan.OnRefusal = route.MaxAttempts, route.OnRefusal
 		plan.RequireCertifiedPrimary = route.RequireCertifiedPrimary
+		plan.OnUnknown, plan.Deadline = route.OnUnknown, route.Deadline
+		if route.OnUnknown == job.OnUnknownRelease {
+			plan.ReleaseAfter = contract.ReleaseAfter
+		}
 	}
 	for name, p := range c.Providers {
 		plan.Deadlines[name] = job.Deadlines{Timeout: p.Timeout, GiveUp: p.GiveUp, QueueTimeout: p.QueueTimeout}

@@ -8,6 +8,8 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/goccy/go-yaml/ast"
+
 	"github.com/fallproof/fallproof/providers"
 )
 
@@ -18,6 +20,10 @@ const (
 	defaultQueueTimeout = time.Minute
 	defaultConcurrency  = 16
 	mostConcurrency     = 100_000
+	defaultFailures     = 5
+	mostFailures        = 1_000_000
+	defaultCoolDown     = 30 * time.Second
+	circuitOff          = "off"
 )
 
 var (
@@ -39,7 +45,7 @@ func (r *reader) providers(f field) map[string]Provider {
 
 func (r *reader) provider(f field) Provider {
 	s := r.mapping(f, "base_url", "api_key_env", "api_key_file", "source", "timeout", "give_up",
-		"queue_timeout", "concurrency", "server_errors", "models")
+		"queue_timeout", "concurrency", "server_errors", "reconcile", "reconcile_horizon", "idempotent", "circuit", "models")
 	p := Provider{
 		Name:         f.key,
 		BaseURL:      r.baseURL(f, s["base_url"]),
@@ -50,6 +56,13 @@ func (r *reader) provider(f field) Provider {
 		QueueTimeout: r.duration(s["queue_timeout"], defaultQueueTimeout),
 		Concurrency:  r.integer(s["concurrency"], defaultConcurrency, mostConcurrency),
 		ServerErrors: r.word(s["server_errors"], "doubt", "doubt", "failed"),
+		Reconcile:    r.word(s["reconcile"], providers.ReconcileNone, providers.ReconcileStoredCompletions, providers.ReconcileResponses),
+		Idempotent:   r.text(s["idempotent"], ""),
+		Circuit:      r.circuit(s["circuit"]),
+	}
+	p.ReconcileHorizon = r.duration(s["reconcile_horizon"], p.GiveUp)
+	if s["reconcile_horizon"].present() && p.Reconcile == providers.ReconcileNone {
+		r.fail(s["reconcile_horizon"].line, "provider %s: reconcile_horizon without reconcile: say how an attempt is found again", p.Name)
 	}
 	r.credentials(&p, s["api_key_env"], s["api_key_file"])
 	r.deadlines(p, s["timeout"], s["give_up"])
@@ -83,6 +96,18 @@ func (r *reader) credentials(p *Provider, env, file field) {
 	}
 	if env.present() && file.present() {
 		r.fail(max(env.line, file.line), "provider %s: api_key_env and api_key_file exclude each other", p.Name)
+	}
+}
+
+// circuit is when a target of the provider is left alone for a while.
+func (r *reader) circuit(f field) Circuit {
+	if node, ok := f.node.(*ast.StringNode); ok && node.Value == circuitOff {
+		return Circuit{}
+	}
+	s := r.mapping(f, "failures", "cool_down")
+	return Circuit{
+		Failures: r.integer(s["failures"], defaultFailures, mostFailures),
+		CoolDown: r.duration(s["cool_down"], defaultCoolDown),
 	}
 }
 
@@ -127,6 +152,9 @@ func (r *reader) profile(f field, p Provider) providers.Profile {
 		Temperature:      r.text(s["temperature"], ""),
 		MaxTokensField:   r.text(s["max_tokens_field"], ""),
 		StructuredOutput: r.text(s["structured_output"], ""),
+
+		Reconcile:         p.Reconcile,
+		IdempotencyHeader: p.Idempotent,
 	}.WithDefaults()
 	if r.err == nil {
 		r.blame(f, s, profile.Validate())

@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fallproof/fallproof/contracts"
 	"github.com/fallproof/fallproof/providers"
+	"github.com/fallproof/fallproof/service/job"
 )
 
 const mostAttempts = 100
@@ -23,7 +25,7 @@ func (r *reader) routes(f field, c *Config) map[string]Route {
 }
 
 func (r *reader) route(f field, c *Config) Route {
-	s := r.mapping(f, "primary", "fallbacks", "max_attempts", "on_refusal", "require_certified_primary")
+	s := r.mapping(f, "primary", "fallbacks", "max_attempts", "on_refusal", "on_unknown", "deadline", "require_certified_primary")
 	if !s["primary"].present() {
 		r.fail(f.line, "%s has no primary", f.name)
 		return Route{}
@@ -32,12 +34,38 @@ func (r *reader) route(f field, c *Config) Route {
 		Primary:                 r.declared(s["primary"], c),
 		MaxAttempts:             r.integer(s["max_attempts"], DefaultMaxAttempts, mostAttempts),
 		OnRefusal:               r.word(s["on_refusal"], "final", "final", "fallback"),
+		OnUnknown:               r.word(s["on_unknown"], job.OnUnknownBlock, job.OnUnknownBlock, job.OnUnknownRelease, job.OnUnknownResend),
+		Deadline:                r.duration(s["deadline"], 0),
 		RequireCertifiedPrimary: r.boolean(s["require_certified_primary"]),
 	}
 	if s["fallbacks"].present() {
 		route.Fallbacks = r.fallbacks(s["fallbacks"], route.Primary, c)
 	}
+	if contract, ok := c.Catalog.Get(f.key); ok && s["on_unknown"].present() {
+		r.silence(s["on_unknown"], contract, route, c)
+	}
 	return route
+}
+
+// silence refuses a policy that the contract's effects do not allow, or that could never act.
+func (r *reader) silence(f field, contract *contracts.Contract, route Route, c *Config) {
+	switch route.OnUnknown {
+	case job.OnUnknownRelease:
+		if contract.Effects != contracts.EffectsNone {
+			r.fail(f.line, "%s: release is only for contracts with effects: none; %s has effects: %s", f.name, contract.Name, contract.Effects)
+		}
+		if contract.ReleaseAfter == 0 {
+			r.fail(f.line, "%s: release never acts, since contract %s has no release_after", f.name, contract.Name)
+		}
+	case job.OnUnknownResend:
+		if contract.Effects == contracts.EffectsExternal {
+			r.fail(f.line, "%s: resend is not for contracts with effects: external, as %s has", f.name, contract.Name)
+		}
+		targets := append([]providers.Target{route.Primary}, route.Fallbacks...)
+		if !slices.ContainsFunc(targets, func(t providers.Target) bool { return c.Providers[t.Provider].Idempotent != "" }) {
+			r.fail(f.line, "%s: resend never acts, since no provider of the route is declared idempotent", f.name)
+		}
+	}
 }
 
 func (r *reader) fallbacks(f field, primary providers.Target, c *Config) []providers.Target {

@@ -65,7 +65,7 @@ type Dispatcher struct {
 // declared and missing.
 func New(options Options) (*Dispatcher, error) {
 	options.Lease = cmp.Or(options.Lease, DefaultLease)
-	options.Renew = cmp.Or(options.Renew, DefaultRenew)
+	options.Renew = cmp.Or(options.Renew, min(DefaultRenew, options.Lease/3))
 	options.Sweep = cmp.Or(options.Sweep, DefaultSweep)
 	options.Logger = cmp.Or(options.Logger, slog.Default())
 	d := &Dispatcher{

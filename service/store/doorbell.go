@@ -1,6 +1,10 @@
 package store
 
-import "github.com/fallproof/fallproof/service/job"
+import (
+	"time"
+
+	"github.com/fallproof/fallproof/service/job"
+)
 
 // TurnArgs is the doorbell of a waiting attempt: a River job, inserted with the attempt, that says its
 // turn may have come. It decides nothing; a turn whose attempt is no longer starting does nothing.
@@ -17,6 +21,7 @@ type DueArgs struct {
 	Ref       job.Ref     `json:"ref"`
 	AttemptID string      `json:"attempt_id"`
 	Step      job.DueStep `json:"step"`
+	At        time.Time   `json:"at"` // as the attempt's row had it: a step that was put off has a bell of its own
 }
 
 // Kind names the doorbell to River.

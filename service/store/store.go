@@ -20,6 +20,8 @@ type Store interface {
 	// StartQueue works the doorbells that Jobs' methods rang, on any replica, until stop returns.
 	// River is a doorbell: its job says that an attempt may be due, the attempt's row decides.
 	StartQueue(ctx context.Context, config *river.Config) (stop func(context.Context) error, err error)
+	// Clock is the database's: the one by which everything that has a time is decided.
+	Clock(ctx context.Context) (time.Time, error)
 	// Ping errs where the database cannot be reached.
 	Ping(ctx context.Context) error
 	Close() error
@@ -110,8 +112,9 @@ type Step struct {
 type Decision struct {
 	Candidates []certification.Key
 	Decide     Decide
-	// Doubt plans the automatic step about an attempt that is unknown or released; nil = none.
-	Doubt func(plan job.Plan, attempt job.Attempt, now time.Time) job.Due
+	// Doubt plans the automatic step about an attempt that the transaction leaves unknown or released; nil =
+	// none. The view has no standings, and the attempt as it was before.
+	Doubt func(View, job.Attempt) job.Due
 }
 
 // NewAttempt is an attempt to insert. The store gives it its number.

@@ -12,10 +12,17 @@ import (
 
 // planDoubt is the next automatic step about an attempt that this move leaves unknown or released.
 func (m *move) planDoubt(changed job.Attempt) job.Due {
-	if m.change.Decision.Doubt == nil {
+	return plannedDoubt(m.change.Decision, store.View{Job: m.job, Attempts: m.attempts, Now: m.now}, changed)
+}
+
+// plannedDoubt cuts the time to what every engine keeps, so that a doorbell can name it.
+func plannedDoubt(decision store.Decision, view store.View, attempt job.Attempt) job.Due {
+	if decision.Doubt == nil {
 		return job.Due{}
 	}
-	return m.change.Decision.Doubt(m.job.Plan, changed, m.now)
+	due := decision.Doubt(view, attempt)
+	due.At = due.At.Truncate(time.Microsecond)
+	return due
 }
 
 // ringDue inserts the doorbell of an automatic step about an attempt in doubt, if one is planned.
@@ -24,7 +31,7 @@ func ringDue(ctx context.Context, tx Tx, attempt job.Attempt, now time.Time) err
 	if due.Step == job.DueNone || due.Step == job.DueRing {
 		return nil
 	}
-	return tx.Ring(ctx, store.DueArgs{Ref: attempt.Ref, AttemptID: attempt.ID, Step: due.Step}, &river.InsertOpts{
+	return tx.Ring(ctx, store.DueArgs{Ref: attempt.Ref, AttemptID: attempt.ID, Step: due.Step, At: due.At}, &river.InsertOpts{
 		Queue: store.QueueName(attempt.Target.Provider), ScheduledAt: bellTime(due.At, now), MaxAttempts: 1,
 	})
 }
@@ -63,7 +70,11 @@ func (c *Core) Postpone(ctx context.Context, postpone store.Postpone) (job.Attem
 		changed := attempt
 		changed.Asked++
 		changed.Finding = plain(postpone.Finding)
-		changed.Due = postpone.Decision.Doubt(j.Plan, changed, now)
+		attempts, err := selectAttempts(ctx, tx, j.Owner, j.ID)
+		if err != nil {
+			return attempt, err
+		}
+		changed.Due = plannedDoubt(postpone.Decision, store.View{Job: j, Attempts: attempts, Now: now}, changed)
 		if soonest := now.Add(postpone.In); changed.Due.Step == postpone.Step && changed.Due.At.Before(soonest) {
 			changed.Due.At = soonest
 		}

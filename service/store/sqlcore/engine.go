@@ -73,6 +73,11 @@ func (c *Core) StartQueue(ctx context.Context, config *river.Config) (func(conte
 	return c.engine.StartQueue(ctx, config)
 }
 
+// Clock is the database's.
+func (c *Core) Clock(ctx context.Context) (time.Time, error) {
+	return read(ctx, c, func(tx Tx) (time.Time, error) { return c.now(ctx, tx) })
+}
+
 // Ping errs where the database cannot be reached.
 func (c *Core) Ping(ctx context.Context) error { return c.engine.Ping(ctx) }
 

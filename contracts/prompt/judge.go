@@ -122,7 +122,7 @@ func (j *caseJudge) roles(messages []providers.Message) {
 
 func (j *caseJudge) window(messages []providers.Message) {
 	tokens, counted, err := j.count(j.profile.Tokenizer, messages)
-	room := max(1, j.c.Sampling.MaxOutputTokens)
+	room := room(j.c.Sampling.MaxOutputTokens)
 	switch {
 	case err != nil:
 		j.add(CountFailed, "%s", err)
@@ -133,6 +133,32 @@ func (j *caseJudge) window(messages []providers.Message) {
 	case tokens+room > j.profile.ContextWindow:
 		j.add(WindowExceeded, "%d tokens and %d for the answer: the window is %d", tokens, room, j.profile.ContextWindow)
 	}
+}
+
+// room is what an answer needs at least.
+func room(maxOutputTokens int) int { return max(1, maxOutputTokens) }
+
+// framing bounds what a chat format adds around one message, in tokens, for any tokenizer.
+const framing = 16
+
+// Fits says whether a request leaves room for its answer in the target's window. What cannot be counted,
+// for want of a tokenizer or of a declared window, is not held against a target: nothing is proven then.
+// Counting is left out where even a token a byte would fit.
+func Fits(request providers.Request, count Counter) bool {
+	profile := request.Profile.WithDefaults()
+	messages, err := profile.WireMessages(request.Messages)
+	if err != nil || profile.ContextWindow == 0 {
+		return true
+	}
+	most := framing + room(request.MaxOutputTokens)
+	for _, message := range messages {
+		most += framing + len(message.Content)
+	}
+	if most <= profile.ContextWindow {
+		return true
+	}
+	tokens, counted, err := count(profile.Tokenizer, messages)
+	return err != nil || !counted || tokens+room(request.MaxOutputTokens) <= profile.ContextWindow
 }
 
 // inert appends the probe to each text that a message shows as it is, and demands it as it is.

@@ -24,8 +24,8 @@ var due = []behaviour{
 func planned(step job.DueStep, in time.Duration) store.Decision {
 	return store.Decision{
 		Decide: func(store.View) store.Step { return store.Step{} },
-		Doubt: func(_ job.Plan, _ job.Attempt, now time.Time) job.Due {
-			return job.Due{Step: step, At: now.Add(in)}
+		Doubt: func(view store.View, _ job.Attempt) job.Due {
+			return job.Due{Step: step, At: view.Now.Add(in)}
 		},
 	}
 }

@@ -1,50 +1,125 @@
 package simulator
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 )
 
-// act answers as the personality does, now that it has waited.
+// act does what the personality does with a request that was understood.
 func (x *exchange) act() {
+	ctx, cancel := x.live()
+	defer cancel()
+	if !x.p.executes() {
+		x.decline(ctx)
+		return
+	}
+	w := newWork(x)
+	if key := x.key(); key != "" {
+		if first, same := x.sim.keys.claim(key, x.r.URL.Path, x.body, w); first != nil {
+			x.replay(ctx, first, same)
+			return
+		}
+	}
+	x.takeUp(ctx, w)
+	x.deliver(ctx, w)
+}
+
+// takeUp starts the work. It outlives the connection where it can be asked about, or asked for again.
+func (x *exchange) takeUp(ctx context.Context, w *work) {
+	x.ledger.execute(x.record)
+	if w.stored() {
+		x.sim.archive.file(w)
+	}
+	if w.stored() || x.key() != "" {
+		ctx = x.sim.running
+	}
+	x.sim.inFlight.Go(func() { w.run(ctx) })
+}
+
+// deliver hands the answer out, or as much of it as the personality lets through.
+func (x *exchange) deliver(ctx context.Context, w *work) {
+	if !w.background() {
+		x.await(ctx, w)
+	}
+	switch x.p.kind() {
+	case Silent:
+		<-ctx.Done()
+		x.abort(x.p.String(), OutcomeUnanswered)
+	case Dropping:
+		x.drop()
+	case HalfBody:
+		status, body := w.answer()
+		x.sendHalf(x.p.String(), status, body)
+	case Overloaded:
+		x.fail(errOverloaded(x.p.status(http.StatusServiceUnavailable)))
+	default:
+		status, body := w.answer()
+		x.send(x.p.String(), status, body)
+	}
+}
+
+// await returns when the work is finished; it does not where the client or the server goes first.
+func (x *exchange) await(ctx context.Context, w *work) {
+	select {
+	case <-w.done:
+	case <-ctx.Done():
+	}
+	if ctx.Err() != nil || !w.finished {
+		x.abort(x.p.String(), OutcomeUnanswered)
+	}
+}
+
+// decline answers, after the wait that the personality makes, what no work was done for.
+func (x *exchange) decline(ctx context.Context) {
+	if x.p.kind() == Silent && x.p.Work == "" && x.response != nil && x.response.Background {
+		// Taken in and never taken up: in progress for ever.
+		w := newWork(x)
+		x.sim.archive.file(w)
+		status, body := w.answer()
+		x.send(x.p.String(), status, body)
+		return
+	}
+	if !x.p.wait(ctx, x.record.gate) {
+		x.abort(x.p.String(), OutcomeUnanswered)
+	}
 	switch x.p.kind() {
 	case RateLimited:
 		x.fail(errRateLimited())
-	case Overloaded:
-		x.fail(errOverloaded(x.p.status(http.StatusServiceUnavailable)))
 	case Unauthorized:
 		x.fail(errUnauthorized())
-	case Error200:
-		x.fail(errInside())
 	case Redirecting:
 		x.w.Header().Set("Location", x.r.URL.Path)
 		x.send(x.p.String(), x.p.status(http.StatusTemporaryRedirect), errorBody{})
 	case Dropping:
 		x.drop()
-	case HalfBody:
-		x.sendHalf()
+	case Silent:
+		<-ctx.Done()
+		x.abort(x.p.String(), OutcomeUnanswered)
 	default:
-		x.send(x.p.String(), http.StatusOK, x.complete())
+		x.fail(errOverloaded(x.p.status(http.StatusServiceUnavailable)))
 	}
 }
 
 func (x *exchange) fail(err *apiError) {
-	if x.p.RetryAfter > 0 {
-		// The header knows whole seconds only; rounding up keeps the promise.
-		seconds := (x.p.RetryAfter + time.Second - 1) / time.Second
-		x.w.Header().Set("Retry-After", strconv.FormatInt(int64(seconds), 10))
-	}
+	x.retryAfter(x.p.RetryAfter)
 	x.send(x.p.String(), err.status, errorBody{err})
+}
+
+// retryAfter sets the header; it knows whole seconds only, and rounding up keeps the promise.
+func (x *exchange) retryAfter(d time.Duration) {
+	if d > 0 {
+		x.w.Header().Set("Retry-After", strconv.FormatInt(int64((d+time.Second-1)/time.Second), 10))
+	}
 }
 
 // drop closes the connection without a byte: with FIN, or with RST where reset is asked.
 func (x *exchange) drop() {
 	if x.p.Variant == variantReset {
 		if conn, _, err := http.NewResponseController(x.w).Hijack(); err == nil {
-			x.sim.ledger.answer(x.record, Answer{How: x.p.String(), Outcome: OutcomeDropped})
+			x.ledger.answer(x.record, Answer{How: x.p.String(), Outcome: OutcomeDropped})
 			if tcp, ok := conn.(*net.TCPConn); ok {
 				_ = tcp.SetLinger(0) // without it the close below is a plain FIN, which the caller survives too
 			}
@@ -56,74 +131,13 @@ func (x *exchange) drop() {
 }
 
 // sendHalf promises the whole body in its header and breaks off in the middle.
-func (x *exchange) sendHalf() {
-	body := encode(x.complete())
+func (x *exchange) sendHalf(how string, status int, whole any) {
+	body := encode(whole)
 	x.w.Header().Set("Content-Type", "application/json")
 	x.w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-	x.sim.ledger.answer(x.record, Answer{
-		How: x.p.String(), Outcome: OutcomeCut, Status: http.StatusOK, ClientGone: x.gone(),
-	})
-	x.w.WriteHeader(http.StatusOK)
+	x.ledger.answer(x.record, Answer{How: how, Outcome: OutcomeCut, Status: status, ClientGone: x.gone()})
+	x.w.WriteHeader(status)
 	_, _ = x.w.Write(body[:len(body)/2])
 	_ = http.NewResponseController(x.w).Flush() // either the half arrives or the client left: both are a cut
 	panic(http.ErrAbortHandler)
-}
-
-// complete builds the body of a 200.
-func (x *exchange) complete() completion {
-	c := newCompletion(x.request, x.sim.config.Seed, x.record.entry.Seq)
-	if x.p.kind() == EmptyChoices {
-		return c
-	}
-	if x.p.kind() == Renamed {
-		c.rename(x.p.Variant, x.sim.config.Seed)
-	}
-	answer := message{Role: "assistant"}
-	var finish string
-	if x.p.kind() == Refusing {
-		finish = answer.refuse(x.p.Variant)
-	} else {
-		text := x.write()
-		text, finish = x.cut(text)
-		answer.Content = &text
-	}
-	c.add(answer, finish)
-	return c
-}
-
-// write composes the answer's text, right or wrong as the personality has it.
-func (x *exchange) write() string {
-	asked := readPrompt(x.request, x.p.kind() == Deaf)
-	answer := asked.answer()
-	wrong := x.p.kind() == Plausible || (x.p.kind() == Flaky && x.sim.roster.stumbles(x.request.Model))
-	if wrong {
-		answer.spoil()
-	}
-	if x.p.kind() == ExtraKey {
-		answer.fields.set("confidence", 0.97)
-	}
-	text := answer.text()
-	switch x.p.kind() {
-	case Fenced:
-		return "```json\n" + text + "\n```"
-	case Chatty:
-		return "Sure! Here is what I found:\n\n" + text + "\n\nLet me know if you need anything else."
-	}
-	return text
-}
-
-// cut ends the text early where the personality or the request's own limit says so.
-func (x *exchange) cut(text string) (string, string) {
-	if x.p.kind() == Truncating {
-		if x.p.Variant == variantParses {
-			// As models do that run into a loop of white space: nothing of the JSON itself is missing.
-			return text + strings.Repeat("\n  ", 64), finishLength
-		}
-		return prefix(text, len(text)/2), finishLength
-	}
-	limit, given := x.request.maxTokens()
-	if n := countText(text); given && n > limit {
-		return prefix(text, len(text)*limit/n), finishLength
-	}
-	return text, finishStop
 }

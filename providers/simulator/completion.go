@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/fallproof/fallproof/providers"
@@ -44,12 +43,10 @@ type message struct {
 }
 
 // newCompletion is an answer without choices yet; its usage holds the prompt's tokens.
-func newCompletion(request *chatRequest, seed, seq int64) completion {
+func newCompletion(request *chatRequest, seed int64) completion {
 	prompt := countMessages(request.messages())
 	return completion{
-		ID:      "chatcmpl-" + digest(fmt.Sprintf("%d/%d/%s", seed, seq, request.Model))[:24],
 		Object:  "chat.completion",
-		Created: time.Now().Unix(),
 		Model:   request.Model,
 		Choices: []choice{},
 		Usage:   providers.Usage{PromptTokens: prompt, TotalTokens: prompt}, ServiceTier: "default",
@@ -91,6 +88,9 @@ func (m *message) refuse(variant string) string {
 func fingerprint(model string, seed int64) string {
 	return "fp_" + digest(fmt.Sprintf("%d/%s", seed, model))[:10]
 }
+
+// serial names one request of one simulator.
+func serial(seed, seq int64, model string) string { return fmt.Sprintf("%d/%d/%s", seed, seq, model) }
 
 func digest(text string) string {
 	sum := sha256.Sum256([]byte(text))

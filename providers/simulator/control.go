@@ -1,11 +1,9 @@
 package simulator
 
 import (
-	"cmp"
 	"context"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"time"
 
@@ -19,36 +17,48 @@ const (
 	maxControlBytes = 64 << 10
 )
 
-// LedgerPage is the body of GET /simulator/ledger. Where wait_for was not reached in time, the status is
+// LedgerPage is the body of GET /simulator/ledger and of GET /simulator/questions. Where wait_for was not reached in time, the status is
 // 504 and the entries are those that were there.
 type LedgerPage struct {
 	Entries []Entry `json:"entries"`
 }
 
-// ModelState is what GET and PUT of /simulator/models say of a model.
-type ModelState struct {
-	Model       string `json:"model"`
-	Personality string `json:"personality"`
-	Delay       string `json:"delay"`
+func (s *Simulator) routeControl() {
+	s.mux.HandleFunc("GET /simulator/ledger", s.getLedger(s.ledger))
+	s.mux.HandleFunc("DELETE /simulator/ledger", s.deleteLedger)
+	s.mux.HandleFunc("GET /simulator/questions", s.getLedger(s.questions))
+	s.mux.HandleFunc("PUT /simulator/questions", s.putQuestions)
+	s.mux.HandleFunc("GET /simulator/models", s.getModels)
+	s.mux.HandleFunc("PUT /simulator/models/{model...}", s.putModel)
+	s.mux.HandleFunc("POST /simulator/release", s.postRelease)
+	s.mux.HandleFunc("/simulator/", unknownControl)
 }
 
-func (s *Simulator) getLedger(w http.ResponseWriter, r *http.Request) {
-	query := r.URL.Query()
-	f := Filter{AttemptID: query.Get("attempt"), Model: query.Get("model"), Answered: query.Get("answered") == "true"}
-	n, timeout, err := waitOf(query)
-	if err != nil {
-		writeError(w, err)
-		return
+func (s *Simulator) getLedger(l *ledger) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		query := r.URL.Query()
+		n, timeout, err := waitOf(query)
+		if err != nil {
+			writeError(w, err)
+			return
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), timeout)
+		defer cancel()
+		defer context.AfterFunc(s.running, cancel)()
+		entries, late := l.wait(ctx, n, filterOf(query))
+		status := http.StatusOK
+		if late != nil {
+			status = http.StatusGatewayTimeout
+		}
+		writeJSON(w, status, LedgerPage{Entries: entries})
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), timeout)
-	defer cancel()
-	defer context.AfterFunc(s.running, cancel)()
-	entries, late := s.ledger.wait(ctx, n, f)
-	status := http.StatusOK
-	if late != nil {
-		status = http.StatusGatewayTimeout
+}
+
+func filterOf(query url.Values) Filter {
+	return Filter{
+		AttemptID: query.Get("attempt"), Model: query.Get("model"), Answered: query.Get("answered") == "true",
+		Executed: query.Get("executed") == "true", Produced: query.Get("produced") == "true",
 	}
-	writeJSON(w, status, LedgerPage{Entries: entries})
 }
 
 // waitOf reads wait_for and timeout; without wait_for there is nothing to wait for.
@@ -74,49 +84,6 @@ func waitOf(query url.Values) (n int, timeout time.Duration, failure *apiError) 
 func (s *Simulator) deleteLedger(w http.ResponseWriter, _ *http.Request) {
 	s.ResetLedger()
 	w.WriteHeader(http.StatusNoContent)
-}
-
-func (s *Simulator) getModels(w http.ResponseWriter, _ *http.Request) {
-	states := []ModelState{}
-	for model, p := range s.roster.all() {
-		states = append(states, stateOf(model, p))
-	}
-	slices.SortFunc(states, func(a, b ModelState) int { return cmp.Compare(a.Model, b.Model) })
-	writeJSON(w, http.StatusOK, struct {
-		Models []ModelState `json:"models"`
-		Kinds  []Kind       `json:"personalities"`
-	}{states, Kinds()})
-}
-
-func stateOf(model string, p Personality) ModelState {
-	return ModelState{Model: model, Personality: p.String(), Delay: p.Delay.String()}
-}
-
-func (s *Simulator) putModel(w http.ResponseWriter, r *http.Request) {
-	var wish struct {
-		Personality string `json:"personality"`
-		Delay       string `json:"delay"`
-	}
-	if err := readControl(w, r, &wish); err != nil {
-		writeError(w, err)
-		return
-	}
-	p, err := ParsePersonality(wish.Personality)
-	if err != nil {
-		writeError(w, invalid("", "personality", "%s", err))
-		return
-	}
-	if err := setDuration(&p.Delay, wish.Delay, p.Delay); err != nil {
-		writeError(w, invalid("", "delay", "delay: %s", err))
-		return
-	}
-	model := r.PathValue("model")
-	if model == "" {
-		writeError(w, invalid("", "model", "the path names no model"))
-		return
-	}
-	s.SetPersonality(model, p)
-	writeJSON(w, http.StatusOK, stateOf(model, p))
 }
 
 func (s *Simulator) postRelease(w http.ResponseWriter, r *http.Request) {

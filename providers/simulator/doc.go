@@ -1,12 +1,16 @@
-// Package simulator is an HTTP server that speaks OpenAI's chat-completions wire format and behaves, or
-// misbehaves, as real providers do.
+// Package simulator is an HTTP server that speaks OpenAI's wire formats, chat completions and responses,
+// and behaves, or misbehaves, as real providers do.
 //
-// It promises three things. Answers are computed from the prompt that arrives: a rule-based reader of
+// It promises four things. Answers are computed from the prompt that arrives: a rule-based reader of
 // invoices and of customer messages, so that it answers inputs it has never seen; where it cannot read
 // the task it conforms to the schema it was handed, as a small model would. Each model has a
 // [Personality], fixed at start, changed while running, or named by the model itself, so that every
-// failure is one string away. And the ledger holds every request received, before anything is decided
-// about it, so that tests compare what a provider saw with what the store says.
+// failure is one string away. What was asked to be stored is found again when its work is done, whether
+// or not anybody was there to take the answer, and each model has a [Candour], which says how far its
+// word about that can be trusted. And the ledger holds every request received, before anything is decided
+// about it, so that tests compare what a provider saw, and did, with what the store says.
+//
+// # Personalities
 //
 // A model's name may be a personality or end in one behind a dash, slash, dot or underscore:
 // faithful, acme-faithful, org/late:3s. These are the personalities and what may follow their colon:
@@ -22,26 +26,73 @@
 //	flaky                       exactly one in five consecutive answers of a model is wrong as plausible is
 //	slow[:DURATION]             answers well after a delay below usual deadlines, 150ms if not said
 //	late[:DURATION]             answers well after a delay beyond them, 3s if not said
-//	silent                      never answers; ends when the client or the server goes
+//	silent[:WORK]               never answers; ends when the client or the server goes
 //	hold[:PERSONALITY]          answers as that personality, faithful if not said, once released
-//	dropping[:reset]            closes the connection after reading the request
+//	dropping[:reset][:WORK]     closes the connection after reading the request, and working
 //	half-body                   declares a whole body, sends half of it and closes
 //	rate-limited[:DURATION]     429 with Retry-After, 1s if not said
-//	overloaded[:STATUS|DURATION]  503 without Retry-After; another 5xx; or 503 with Retry-After
+//	overloaded[:STATUS|DURATION][:WORK]  503 without Retry-After; another 5xx; or 503 with Retry-After
 //	error-200                   status 200 with an error object
 //	empty-choices               status 200 with no choices
 //	redirecting[:STATUS]        redirects to itself, 307 if not said
 //	renamed[:MODEL]             says that another model served the request
 //	unauthorized                401
 //
+// WORK is executed or unexecuted: whether the model does what was asked for, although the client cannot
+// tell. Not said, dropping does and silent and overloaded do not. Of the others rate-limited, redirecting
+// and unauthorized do no work, and the rest does.
+//
+// # Stored completions
+//
+// A chat completion asked for with "store": true is listed, filtered by metadata, model and page, and
+// fetched by its id, from the moment at which its work is done. That work goes on when the client has gone
+// or the connection was broken. Requests that did no work, and error-200, leave nothing behind.
+//
+// # Background responses
+//
+// A response asked for with "background": true is answered at once, queued, and fetched by its id: in
+// progress until the work is done, then completed; incomplete for truncating and refusing:filter, failed
+// for error-200. What refuses does so at the POST; dropping and half-body break it off, and the work goes
+// on; plain silent is in progress for ever, while silent with WORK never answers the POST.
+//
+// # Idempotency
+//
+// Where a model declares a header, see [Idempotency], a second POST with the same key and body is answered
+// as the first one was, or should have been, and causes no work; with another body it is refused. A key is
+// taken by the first request that puts the model to work: one that was refused takes none.
+//
+// # Questions
+//
+// GETs of the listing and of single completions and responses are questions. They stand in a ledger of
+// their own, under the model and the attempt that they are about, as far as that can be told: by the id,
+// by the metadata, by the model or the attempt that they name. That model's candour decides:
+//
+//	honest                      says what there is
+//	absent[:N]                  lists nothing and knows no id, for N questions or until changed
+//	unfiltered                  lists everything whatever was asked for, fetches the newest whatever the id
+//	failing[:STATUS[:DURATION]] an error, 500 if not said, with Retry-After where a duration is said
+//	slow[:DURATION]             honest after a delay, 3s if not said
+//	silent                      never answers
+//	dropping                    closes the connection
+//	garbled                     status 200 with a page that is no JSON
+//	half-body                   declares a whole body, sends half of it and closes
+//
+// # Control
+//
 // Beside the provider's own paths it answers under /simulator/:
 //
-//	GET    /simulator/ledger?attempt=&model=&answered=true&wait_for=N&timeout=10s
-//	DELETE /simulator/ledger
+//	GET    /simulator/ledger?attempt=&model=&answered=true&executed=true&produced=true&wait_for=N&timeout=10s
+//	GET    /simulator/questions     likewise, of the questions
+//	DELETE /simulator/ledger        empties both
 //	GET    /simulator/models
-//	PUT    /simulator/models/NAME   {"personality": "late:2s", "delay": "500ms"}
+//	PUT    /simulator/models/NAME   {"personality": "late:2s", "delay": "500ms", "questions": "absent",
+//	                                 "idempotency": {"header": "Idempotency-Key", "conflict": true}}
+//	PUT    /simulator/questions     {"questions": "failing:500"}, for models that have no candour of their own
 //	POST   /simulator/release       {"attempt": ID} or {"model": NAME}
 //
-// What is not simulated: streaming, tools, images, several choices. What an answer means is for
-// providers, what it is worth for contracts.
+// A PUT says all of a model: what it leaves out is as if it had never been set. The personality may be
+// left out where the model's name says it.
+//
+// What is not simulated: streaming, tools, images, several choices, conversations, deleting and cancelling.
+// What an answer means is for providers, what it is worth for contracts.
 package simulator

@@ -7,17 +7,30 @@ import (
 	"time"
 )
 
-// Entry is one request as the simulator saw it.
+// Entry is one request as the simulator saw it: one for work, or in the ledger of questions one about
+// work that was asked for earlier.
 type Entry struct {
 	Seq            int64     `json:"seq"` // strictly increasing in order of arrival, never reused
 	AttemptID      string    `json:"attempt_id"`
-	IdempotencyKey string    `json:"idempotency_key"` // as sent; "" = none
+	IdempotencyKey string    `json:"idempotency_key"` // as sent in the header that the model declares, else in Idempotency-Key; "" = none
 	Method         string    `json:"method"`
 	Path           string    `json:"path"`
-	Model          string    `json:"model"`   // "" until the body was read, and where it names none
-	Request        string    `json:"request"` // the body's bytes, verbatim
+	Query          string    `json:"query,omitzero"` // as sent, without its question mark
+	Model          string    `json:"model"`          // "" until the body was read, and where it names none
+	Request        string    `json:"request"`        // the body's bytes, verbatim
 	ReceivedAt     time.Time `json:"received_at"`
-	Answered       *Answer   `json:"answered"` // null while the request is open
+	Answered       *Answer   `json:"answered"`           // null while the request is open
+	Executed       bool      `json:"executed"`           // whether it put the model to work: not if it was refused, replayed or never taken up
+	ReplayOf       int64     `json:"replay_of,omitzero"` // the request whose work is this one's too, by its idempotency key; 0 = none
+	Produced       *Product  `json:"produced"`           // null until the work has yielded something, whether or not it was delivered
+}
+
+// Product is what the work for a request has yielded.
+type Product struct {
+	ID      string    `json:"id"`      // of the completion or the response
+	Content string    `json:"content"` // the text; "" where there is none
+	Stored  bool      `json:"stored"`  // whether it can be found again
+	At      time.Time `json:"at"`      // when it was there
 }
 
 // Answer is how a request ended.
@@ -44,12 +57,16 @@ type Filter struct {
 	AttemptID string
 	Model     string
 	Answered  bool // only requests that have ended
+	Executed  bool // only requests that put the model to work
+	Produced  bool // only requests whose work has yielded something
 }
 
 func (f Filter) matches(e *Entry) bool {
 	return (f.AttemptID == "" || f.AttemptID == e.AttemptID) &&
 		(f.Model == "" || f.Model == e.Model) &&
-		(!f.Answered || e.Answered != nil)
+		(!f.Answered || e.Answered != nil) &&
+		(!f.Executed || e.Executed) &&
+		(!f.Produced || e.Produced != nil)
 }
 
 // ledger keeps every request. One lock orders arrivals, answers and releases, so that whoever has seen a
@@ -58,7 +75,7 @@ type ledger struct {
 	mu      sync.Mutex
 	seq     int64
 	entries []*record
-	open    map[*record]struct{} // survives a reset: a held request can always be released
+	open    map[*record]struct{} // unanswered or worked on; survives a reset: what is held can always be released
 	changed chan struct{}        // closed and replaced at every change
 	now     func() time.Time
 }
@@ -66,6 +83,7 @@ type ledger struct {
 type record struct {
 	entry    Entry
 	read     bool // the body was read, or reading it failed: what arrived is all there
+	working  bool // the model is at work for it
 	released bool
 	gate     chan struct{} // closed by a release
 }
@@ -87,9 +105,12 @@ func (l *ledger) receive(e Entry) *record {
 }
 
 // identify adds what the body says and announces the request to those who wait for it.
-func (l *ledger) identify(r *record, model string, body []byte) {
+func (l *ledger) identify(r *record, model, key string, body []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if key != "" {
+		r.entry.IdempotencyKey = key
+	}
 	r.entry.Model, r.entry.Request, r.read = model, string(body), true
 	l.announce()
 }
@@ -101,7 +122,39 @@ func (l *ledger) answer(r *record, a Answer) {
 	defer l.mu.Unlock()
 	a.At = l.now()
 	r.entry.Answered = &a
-	delete(l.open, r)
+	if !r.working {
+		delete(l.open, r)
+	}
+	l.announce()
+}
+
+// execute notes that the model is at work for a request.
+func (l *ledger) execute(r *record) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r.entry.Executed, r.working = true, true
+	l.announce()
+}
+
+// settle notes that the work is over, and what came of it.
+func (l *ledger) settle(r *record, yield *Product) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if yield != nil {
+		yield.At = l.now()
+	}
+	r.entry.Produced, r.working = yield, false
+	if r.entry.Answered != nil {
+		delete(l.open, r)
+	}
+	l.announce()
+}
+
+// replays notes whose work answers a request.
+func (l *ledger) replays(r, first *record) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r.entry.ReplayOf = first.entry.Seq
 	l.announce()
 }
 

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -44,7 +43,12 @@ const (
 	variantParses   = "parses" // truncating
 	variantFiltered = "filter" // refusing
 	variantReset    = "reset"  // dropping
+	workDone        = "executed"
+	workUndone      = "unexecuted"
 )
+
+// worksUnseen are the kinds of which a client cannot tell whether they did the work, so that their text form says it.
+var worksUnseen = []Kind{Silent, Dropping, Overloaded}
 
 // Kinds are all ways to behave, in the order in which the documentation lists them.
 func Kinds() []Kind {
@@ -62,110 +66,7 @@ type Personality struct {
 	RetryAfter time.Duration // rate-limited and overloaded: the header; 0 = none
 	Status     int           // overloaded and redirecting: the status; 0 = 503 and 307
 	Variant    string        // truncating: parses; refusing: filter; dropping: reset; renamed: the model served
-}
-
-// ParsePersonality reads NAME or NAME:ARGUMENT. The error names what would have been allowed.
-func ParsePersonality(text string) (Personality, error) {
-	name, argument, given := strings.Cut(text, ":")
-	if given && argument == "" {
-		return Personality{}, fmt.Errorf("personality %q: nothing stands after the colon", text)
-	}
-	if name == holdWord {
-		return parseHold(argument)
-	}
-	kind := Kind(name)
-	if !slices.Contains(Kinds(), kind) {
-		return Personality{}, fmt.Errorf("personality %q is not known; want hold or one of %v", name, Kinds())
-	}
-	p := Personality{Kind: kind}
-	if err := p.setArgument(argument); err != nil {
-		return Personality{}, fmt.Errorf("personality %q: %w", text, err)
-	}
-	return p, nil
-}
-
-func parseHold(rest string) (Personality, error) {
-	if rest == "" {
-		return Personality{Kind: Faithful, Hold: true}, nil
-	}
-	p, err := ParsePersonality(rest)
-	if err != nil {
-		return Personality{}, err
-	}
-	if p.Hold {
-		return Personality{}, fmt.Errorf("personality hold:%s: held twice", rest)
-	}
-	p.Hold = true
-	return p, nil
-}
-
-// setArgument applies what follows the colon, or the default where nothing does.
-func (p *Personality) setArgument(argument string) error {
-	switch p.Kind {
-	case Slow:
-		return setDuration(&p.Delay, argument, defaultSlow)
-	case Late:
-		return setDuration(&p.Delay, argument, defaultLate)
-	case RateLimited:
-		return setDuration(&p.RetryAfter, argument, defaultBackOff)
-	case Overloaded:
-		return p.setOverload(argument)
-	case Redirecting:
-		return setStatus(&p.Status, argument, 300, 399)
-	case Truncating:
-		return p.setVariant(argument, variantParses)
-	case Refusing:
-		return p.setVariant(argument, variantFiltered)
-	case Dropping:
-		return p.setVariant(argument, variantReset)
-	case Renamed:
-		p.Variant = argument
-		return nil
-	}
-	if argument != "" {
-		return fmt.Errorf("%s takes no argument", p.Kind)
-	}
-	return nil
-}
-
-func (p *Personality) setOverload(argument string) error {
-	if _, err := strconv.Atoi(argument); err == nil || argument == "" {
-		return setStatus(&p.Status, argument, 500, 599)
-	}
-	return setDuration(&p.RetryAfter, argument, 0)
-}
-
-func (p *Personality) setVariant(argument, allowed string) error {
-	if argument != "" && argument != allowed {
-		return fmt.Errorf("want %s or nothing after the colon", allowed)
-	}
-	p.Variant = argument
-	return nil
-}
-
-func setDuration(target *time.Duration, argument string, otherwise time.Duration) error {
-	*target = otherwise
-	if argument == "" {
-		return nil
-	}
-	d, err := time.ParseDuration(argument)
-	if err != nil || d < 0 {
-		return fmt.Errorf("want a duration such as 2s, not %q", argument)
-	}
-	*target = d
-	return nil
-}
-
-func setStatus(target *int, argument string, low, high int) error {
-	if argument == "" {
-		return nil
-	}
-	status, err := strconv.Atoi(argument)
-	if err != nil || status < low || status > high {
-		return fmt.Errorf("want a status from %d to %d, not %q", low, high, argument)
-	}
-	*target = status
-	return nil
+	Work       string        // silent, dropping, overloaded: executed or unexecuted; "" = as the kind does by itself
 }
 
 // String is the text form that [ParsePersonality] reads. A delay that no argument can say is left out.
@@ -184,6 +85,14 @@ func (p Personality) String() string {
 }
 
 func (p Personality) argument() string {
+	first := p.firstArgument()
+	if first == "" || p.Work == "" {
+		return first + p.Work
+	}
+	return first + ":" + p.Work
+}
+
+func (p Personality) firstArgument() string {
 	switch {
 	case p.Kind == Slow || p.Kind == Late:
 		return p.Delay.String()
@@ -209,6 +118,18 @@ func (p Personality) status(otherwise int) int {
 	return p.Status
 }
 
+// executes says whether a request puts the model to work, whatever the client gets to see of it.
+func (p Personality) executes() bool {
+	if p.Work != "" {
+		return p.Work == workDone
+	}
+	switch p.kind() {
+	case Silent, RateLimited, Overloaded, Unauthorized, Redirecting:
+		return false
+	}
+	return true
+}
+
 // check refuses a personality built by hand that the server could not act out.
 func (p Personality) check() error {
 	if !slices.Contains(Kinds(), p.kind()) {
@@ -220,19 +141,8 @@ func (p Personality) check() error {
 	if p.Status != 0 && http.StatusText(p.Status) == "" {
 		return fmt.Errorf("personality %s: status %d does not exist", p.Kind, p.Status)
 	}
-	return nil
-}
-
-// personalityInName finds the personality that a model's name is or ends in. The longest ending wins, so
-// that a name of several words is not taken for its last one.
-func personalityInName(model string) (Personality, bool) {
-	for start := 0; start < len(model); start++ {
-		if start > 0 && !strings.ContainsRune("-/._", rune(model[start-1])) {
-			continue
-		}
-		if p, err := ParsePersonality(model[start:]); err == nil {
-			return p, true
-		}
+	if p.Work != "" && (!slices.Contains(worksUnseen, p.kind()) || (p.Work != workDone && p.Work != workUndone)) {
+		return fmt.Errorf("personality %s: %q does not say whether the work is done", p.Kind, p.Work)
 	}
-	return Personality{}, false
+	return nil
 }

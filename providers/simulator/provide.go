@@ -5,53 +5,69 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"time"
 )
 
 const (
 	pathCompletions = "/v1/chat/completions"
+	pathResponses   = "/v1/responses"
 	pathModels      = "/v1/models"
 	howRejected     = "rejected"
+	howReplayed     = "replayed"
 )
 
 // exchange is one request on its way through the simulator.
 type exchange struct {
-	sim     *Simulator
-	w       http.ResponseWriter
-	r       *http.Request
-	record  *record
-	request *chatRequest
-	p       Personality
+	sim    *Simulator
+	w      http.ResponseWriter
+	r      *http.Request
+	ledger *ledger // the one that it stands in: of the work asked for, or of the questions
+	record *record
+	p      Personality
+
+	// Of a request for work that was understood.
+	body        []byte
+	request     *chatRequest
+	response    *responseRequest // nil where chat completions are asked
+	idempotency Idempotency
 }
 
-// provide is the provider's side of the server. Whatever arrives here is in the ledger first; only the
-// list of models is not, because it asks for no work.
+// provide is the provider's side of the server. Whatever arrives here is in a ledger first; only the
+// list of models is not, because it asks for nothing of interest.
 func (s *Simulator) provide(w http.ResponseWriter, r *http.Request) {
-	if r.URL.Path == pathModels && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+	switch {
+	case r.URL.Path == pathModels && (r.Method == http.MethodGet || r.Method == http.MethodHead):
 		s.listModels(w)
-		return
+	case isQuestion(r):
+		s.answerQuestion(w, r)
+	default:
+		s.receive(w, r)
 	}
-	x := &exchange{sim: s, w: w, r: r}
-	x.record = s.ledger.receive(Entry{
+}
+
+// receive answers a request for work, and to whatever else is no question.
+func (s *Simulator) receive(w http.ResponseWriter, r *http.Request) {
+	x := &exchange{sim: s, w: w, r: r, ledger: s.ledger}
+	x.record = x.ledger.receive(Entry{
 		AttemptID: r.Header.Get(AttemptHeader), IdempotencyKey: r.Header.Get("Idempotency-Key"),
-		Method: r.Method, Path: r.URL.Path,
+		Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery,
 	})
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequestBytes))
+	x.body = body
 	model := modelOf(body)
-	// The personality is the one of the moment of arrival: later changes are for later requests.
+	// The behaviour is the one of the moment of arrival: later changes are for later requests.
 	p, known := s.roster.find(model)
-	s.ledger.identify(x.record, model, body)
-	if refusal := x.admit(body, err, known); refusal != nil {
-		x.send(howRejected, refusal.status, errorBody{refusal})
+	x.p, x.idempotency = p, s.roster.idempotencyOf(model)
+	x.ledger.identify(x.record, model, x.key(), body)
+	if refusal := x.admit(err, known); refusal != nil {
+		x.reject(refusal)
 		return
 	}
-	x.p = p
-	x.pause()
+	s.archive.hear(x)
 	x.act()
 }
 
 // admit reads the request, or says in the provider's words why it cannot.
-func (x *exchange) admit(body []byte, readErr error, known bool) *apiError {
+func (x *exchange) admit(readErr error, known bool) *apiError {
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(readErr, &tooLarge):
@@ -60,21 +76,35 @@ func (x *exchange) admit(body []byte, readErr error, known bool) *apiError {
 		x.abort(howRejected, OutcomeUnanswered)
 	case !x.authorized():
 		return errUnauthorized()
-	case x.r.Method != http.MethodPost || x.r.URL.Path != pathCompletions:
+	case x.r.Method != http.MethodPost || (x.r.URL.Path != pathCompletions && x.r.URL.Path != pathResponses):
 		return errUnknownURL(x.r.Method, x.r.URL.Path)
 	}
-	request, refusal := parseRequest(body)
-	if refusal != nil {
+	if refusal := x.parse(); refusal != nil {
 		return refusal
 	}
-	if request.Model == "" {
+	if x.request.Model == "" {
 		return invalid("", "model", "you must provide a model parameter")
 	}
 	if !known {
-		return errUnknownModel(request.Model)
+		return errUnknownModel(x.request.Model)
 	}
-	x.request = request
-	return request.check()
+	if x.response != nil {
+		return x.response.check(x.request)
+	}
+	return x.request.check()
+}
+
+// parse reads the body by the path that it came to.
+func (x *exchange) parse() *apiError {
+	var refusal *apiError
+	if x.r.URL.Path == pathCompletions {
+		x.request, refusal = parseRequest(x.body)
+		return refusal
+	}
+	if x.response, refusal = parseResponseRequest(x.body); refusal == nil {
+		x.request = x.response.chat()
+	}
+	return refusal
 }
 
 func (x *exchange) authorized() bool {
@@ -82,73 +112,30 @@ func (x *exchange) authorized() bool {
 	return key == "" || x.r.Header.Get("Authorization") == "Bearer "+key
 }
 
-// pause waits as the personality says. It does not return when the client or the server goes first.
-func (x *exchange) pause() {
+// live ends when the client or the server goes.
+func (x *exchange) live() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(x.r.Context())
-	defer cancel()
-	defer context.AfterFunc(x.sim.running, cancel)()
-	if x.p.Hold {
-		select {
-		case <-x.record.gate:
-		case <-ctx.Done():
-		}
-	}
-	if x.p.Delay > 0 {
-		timer := time.NewTimer(x.p.Delay)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-		}
-	}
-	if x.p.Kind == Silent {
-		<-ctx.Done()
-	}
-	if ctx.Err() != nil {
-		x.abort(x.p.String(), OutcomeUnanswered)
-	}
+	stop := context.AfterFunc(x.sim.running, cancel)
+	return ctx, func() { stop(); cancel() }
 }
 
 func (x *exchange) gone() bool { return x.r.Context().Err() != nil }
 
+func (x *exchange) reject(refusal *apiError) {
+	x.send(howRejected, refusal.status, errorBody{refusal})
+}
+
 // send writes a whole answer. The ledger has it before the client does.
 func (x *exchange) send(how string, status int, body any) {
-	x.sim.ledger.answer(x.record, Answer{How: how, Outcome: OutcomeAnswered, Status: status, ClientGone: x.gone()})
+	x.ledger.answer(x.record, Answer{How: how, Outcome: OutcomeAnswered, Status: status, ClientGone: x.gone()})
 	writeJSON(x.w, status, body)
 	if err := http.NewResponseController(x.w).Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		x.sim.ledger.lost(x.record)
+		x.ledger.lost(x.record)
 	}
 }
 
 // abort ends the exchange by closing the connection; it does not return.
 func (x *exchange) abort(how string, outcome Outcome) {
-	x.sim.ledger.answer(x.record, Answer{How: how, Outcome: outcome, ClientGone: x.gone()})
+	x.ledger.answer(x.record, Answer{How: how, Outcome: outcome, ClientGone: x.gone()})
 	panic(http.ErrAbortHandler)
-}
-
-type modelList struct {
-	Object string      `json:"object"`
-	Data   []modelItem `json:"data"`
-}
-
-type modelItem struct {
-	ID      string `json:"id"`
-	Object  string `json:"object"`
-	OwnedBy string `json:"owned_by"`
-}
-
-// listModels names the models that were set, and the personalities, each of which is a model by itself.
-func (s *Simulator) listModels(w http.ResponseWriter) {
-	list := modelList{Object: "list", Data: []modelItem{}}
-	for model := range s.roster.all() {
-		list.add(model)
-	}
-	for _, kind := range Kinds() {
-		list.add(string(kind))
-	}
-	writeJSON(w, http.StatusOK, list)
-}
-
-func (l *modelList) add(id string) {
-	l.Data = append(l.Data, modelItem{ID: id, Object: "model", OwnedBy: "simulator"})
 }

@@ -3,6 +3,7 @@ package simulator
 import (
 	"errors"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -25,6 +26,8 @@ type chatRequest struct {
 	ResponseFormat      *responseFormat           `json:"response_format"`
 	N                   *int                      `json:"n"`
 	Stream              bool                      `json:"stream"`
+	Store               bool                      `json:"store"`
+	Metadata            map[string]string         `json:"metadata"`
 	Rest                map[string]jsontext.Value `json:",embed"`
 }
 
@@ -58,29 +61,34 @@ var errContent = errors.New("content is neither a string nor an array of text pa
 
 // UnmarshalJSON reads both forms.
 func (m *messageText) UnmarshalJSON(data []byte) error {
+	text, err := joinText(data, "text")
+	*m = messageText(text)
+	return err
+}
+
+// joinText reads a string, or parts of the kinds that are text.
+func joinText(data []byte, kinds ...string) (string, error) {
 	var text string
 	if json.Unmarshal(data, &text) == nil {
-		*m = messageText(text)
-		return nil
+		return text, nil
 	}
 	var parts []textPart
 	if err := json.Unmarshal(data, &parts); err != nil {
-		return errContent
+		return "", errContent
 	}
 	for _, part := range parts {
-		if part.Type != "text" {
-			return errContent
+		if !slices.Contains(kinds, part.Type) {
+			return "", errContent
 		}
 		text += part.Text
 	}
-	*m = messageText(text)
-	return nil
+	return text, nil
 }
 
 var (
-	inertMembers = strings.Fields(`audio frequency_penalty function_call functions logit_bias logprobs metadata modalities
+	inertMembers = strings.Fields(`audio frequency_penalty function_call functions logit_bias logprobs modalities
 		parallel_tool_calls prediction presence_penalty prompt_cache_key reasoning_effort safety_identifier seed
-		service_tier stop store stream_options tool_choice tools top_logprobs top_p user verbosity web_search_options`)
+		service_tier stop stream_options tool_choice tools top_logprobs top_p user verbosity web_search_options`)
 	roles      = strings.Fields(`system assistant user function tool developer`)
 	formats    = strings.Fields(`text json_object json_schema`)
 	schemaName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
@@ -97,19 +105,26 @@ func modelOf(body []byte) string {
 	return named.Model
 }
 
-// parseRequest reads a body strictly: duplicate names and invalid UTF-8 are errors too.
 func parseRequest(body []byte) (*chatRequest, *apiError) {
 	var request chatRequest
-	err := json.Unmarshal(body, &request)
+	if refusal := decodeRequest(body, &request); refusal != nil {
+		return nil, refusal
+	}
+	return &request, nil
+}
+
+// decodeRequest reads a body strictly: duplicate names and invalid UTF-8 are errors too.
+func decodeRequest(body []byte, into any) *apiError {
+	err := json.Unmarshal(body, into)
 	var semantic *json.SemanticError
 	switch {
 	case err == nil:
-		return &request, nil
+		return nil
 	case errors.As(err, &semantic):
 		param := strings.ReplaceAll(strings.TrimPrefix(string(semantic.JSONPointer), "/"), "/", ".")
-		return nil, invalid("invalid_type", param, "Invalid type for '%s'.", param)
+		return invalid("invalid_type", param, "Invalid type for '%s'.", param)
 	default:
-		return nil, invalid("", "", "We could not parse the JSON body of your request.")
+		return invalid("", "", "We could not parse the JSON body of your request.")
 	}
 }
 

@@ -3,6 +3,7 @@ package simulator
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // check refuses what the real wire format refuses, before any personality comes into play.
@@ -12,13 +13,50 @@ func (q *chatRequest) check() *apiError {
 			return invalid("unknown_parameter", member, "Unknown parameter: '%s'.", member)
 		}
 	}
-	if err := q.checkMessages(); err != nil {
+	if q.Metadata != nil && !q.Store {
+		return invalid("", "metadata", "The 'metadata' parameter is only allowed when 'store' is enabled.")
+	}
+	if err := q.checkContent(); err != nil {
 		return err
 	}
-	if err := q.checkLimits(); err != nil {
-		return err
+	if format := q.ResponseFormat; format != nil && format.Type == "json_object" && !q.mentionsJSON() {
+		return invalid("", "messages",
+			"'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'.")
 	}
-	return q.checkFormat()
+	return nil
+}
+
+// checkContent refuses what chat completions and responses refuse alike.
+func (q *chatRequest) checkContent() *apiError {
+	for _, check := range []func() *apiError{q.checkMessages, q.checkMetadata, q.checkLimits, q.checkFormat} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const (
+	maxMetadata      = 16
+	maxMetadataKey   = 64
+	maxMetadataValue = 512
+)
+
+func (q *chatRequest) checkMetadata() *apiError {
+	if len(q.Metadata) > maxMetadata {
+		return invalid("object_above_max_properties", "metadata",
+			"Invalid 'metadata': too many properties. Expected an object with at most %d properties.", maxMetadata)
+	}
+	for key, value := range q.Metadata {
+		if utf8.RuneCountInString(key) > maxMetadataKey {
+			return invalid("invalid_value", "metadata", "Invalid 'metadata': a key is longer than %d characters.", maxMetadataKey)
+		}
+		if utf8.RuneCountInString(value) > maxMetadataValue {
+			return invalid("string_above_max_length", "metadata."+key,
+				"Invalid 'metadata.%s': string too long. Expected at most %d characters.", key, maxMetadataValue)
+		}
+	}
+	return nil
 }
 
 func (q *chatRequest) checkMessages() *apiError {
@@ -65,10 +103,6 @@ func (q *chatRequest) checkFormat() *apiError {
 	if !slices.Contains(formats, format.Type) {
 		return invalid("invalid_value", "response_format.type", "Invalid value: '%s'. Supported values are: %s.",
 			format.Type, strings.Join(formats, ", "))
-	}
-	if format.Type == "json_object" && !q.mentionsJSON() {
-		return invalid("", "messages",
-			"'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'.")
 	}
 	if format.Type != "json_schema" {
 		return nil

@@ -63,7 +63,7 @@ func TestOtherPathsAreRefusedAndCounted(t *testing.T) {
 	g := NewWithT(t)
 	f := listen(t, Config{})
 	g.Expect(f.control("POST", "/v1/embeddings", `{}`, nil)).To(Equal(404))
-	g.Expect(f.control("GET", "/v1/chat/completions", ``, nil)).To(Equal(404))
+	g.Expect(f.control("GET", "/v1/embeddings", ``, nil)).To(Equal(404))
 	g.Expect(f.Ledger()).To(HaveLen(2))
 
 	var list modelList

@@ -11,10 +11,18 @@ type roster struct {
 	seed    int64
 	models  map[string]Personality
 	answers map[string]int64
+
+	// By model; under "" what holds for those that have none of their own.
+	candours map[string]*Candour
+	promises map[string]Idempotency
 }
 
-func newRoster(seed int64) *roster {
-	return &roster{seed: seed, models: map[string]Personality{}, answers: map[string]int64{}}
+func newRoster(config Config) *roster {
+	return &roster{
+		seed: config.Seed, models: map[string]Personality{}, answers: map[string]int64{},
+		candours: map[string]*Candour{"": &config.Candour},
+		promises: map[string]Idempotency{"": config.Idempotency},
+	}
 }
 
 func (r *roster) set(model string, p Personality) {
@@ -52,4 +60,71 @@ func (r *roster) stumbles(model string) bool {
 	n := r.answers[model]
 	r.answers[model] = n + 1
 	return (n+r.seed)%flakyPeriod == 0
+}
+
+// put sets all of a model; what is nil it has none of its own of.
+func (r *roster) put(model string, p Personality, c *Candour, i *Idempotency) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.models[model] = p
+	delete(r.candours, model)
+	delete(r.promises, model)
+	if c != nil {
+		r.candours[model] = c
+	}
+	if i != nil {
+		r.promises[model] = *i
+	}
+}
+
+func (r *roster) setCandour(model string, c Candour) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.candours[model] = &c
+}
+
+func (r *roster) promise(model string, i Idempotency) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.promises[model] = i
+}
+
+func (r *roster) idempotencyOf(model string) Idempotency {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if own, set := r.promises[model]; set {
+		return own
+	}
+	return r.promises[""]
+}
+
+// asked tells how a question about a model is answered, and counts it.
+func (r *roster) asked(model string) Candour {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c, own := r.candours[model]
+	if !own {
+		c = r.candours[""]
+	}
+	now := *c
+	if c.Times > 0 {
+		if c.Times--; c.Times == 0 {
+			*c = Candour{}
+		}
+	}
+	return now
+}
+
+// own is what was set for a model itself: nil where nothing was.
+func (r *roster) own(model string) (candour *Candour, promise *Idempotency) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if c, set := r.candours[model]; set {
+		copied := *c
+		candour = &copied
+	}
+	if i, set := r.promises[model]; set {
+		promise = &i
+	}
+	return candour, promise
 }

@@ -21,14 +21,23 @@ type Config struct {
 
 	// APIKey, where set, must come as "Authorization: Bearer KEY"; else 401.
 	APIKey string
+
+	// Candour is how questions are answered about models that have no candour of their own.
+	Candour Candour
+
+	// Idempotency is what holds for models that have none of their own.
+	Idempotency Idempotency
 }
 
 // Simulator is an [http.Handler]; see the package comment for what it answers.
 type Simulator struct {
-	config Config
-	mux    *http.ServeMux
-	ledger *ledger
-	roster *roster
+	config    Config
+	mux       *http.ServeMux
+	ledger    *ledger // of requests for work
+	questions *ledger // of those about earlier ones
+	roster    *roster
+	archive   *archive
+	keys      keyring
 
 	running  context.Context // ends at Close
 	stop     context.CancelFunc
@@ -42,18 +51,15 @@ type Simulator struct {
 func New(config Config) *Simulator {
 	running, stop := context.WithCancel(context.Background())
 	s := &Simulator{
-		config: config, mux: http.NewServeMux(), ledger: newLedger(time.Now), roster: newRoster(config.Seed),
+		config: config, mux: http.NewServeMux(), ledger: newLedger(time.Now), questions: newLedger(time.Now),
+		roster: newRoster(config), archive: newArchive(), keys: keyring{claims: map[string]claim{}},
 		running: running, stop: stop,
 	}
+	mustBeValid(config.Candour.check())
 	for model, p := range config.Models {
 		s.SetPersonality(model, p)
 	}
-	s.mux.HandleFunc("GET /simulator/ledger", s.getLedger)
-	s.mux.HandleFunc("DELETE /simulator/ledger", s.deleteLedger)
-	s.mux.HandleFunc("GET /simulator/models", s.getModels)
-	s.mux.HandleFunc("PUT /simulator/models/{model...}", s.putModel)
-	s.mux.HandleFunc("POST /simulator/release", s.postRelease)
-	s.mux.HandleFunc("/simulator/", unknownControl)
+	s.routeControl()
 	s.mux.HandleFunc("/", s.provide)
 	return s
 }
@@ -77,39 +83,12 @@ func (s *Simulator) begin() bool {
 	return true
 }
 
-// Close ends every request that is open, silent and held ones too, and returns when their handlers have.
+// Close ends every request and every work that is open, silent and held ones too, and returns when their
+// handlers have.
 func (s *Simulator) Close() {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
 	s.stop()
 	s.inFlight.Wait()
-}
-
-// Ledger returns every request received so far, in order of arrival.
-func (s *Simulator) Ledger() []Entry { return s.ledger.snapshot(Filter{}) }
-
-// Select returns the requests that match, in order of arrival.
-func (s *Simulator) Select(f Filter) []Entry { return s.ledger.snapshot(f) }
-
-// ResetLedger empties the ledger. Open requests go on, and sequence numbers do too.
-func (s *Simulator) ResetLedger() { s.ledger.reset() }
-
-// SetPersonality changes a model's behaviour for the requests that arrive from now on; the model exists
-// afterwards. It panics on a personality that does not exist.
-func (s *Simulator) SetPersonality(model string, p Personality) {
-	if err := p.check(); err != nil {
-		panic("simulator: " + err.Error())
-	}
-	s.roster.set(model, p)
-}
-
-// Release lets the open requests that match answer, and returns how many were waiting or about to. It
-// reaches every request that the ledger shows unanswered; it is not remembered for later ones.
-func (s *Simulator) Release(f Filter) int { return s.ledger.release(f) }
-
-// WaitForRequests returns the matching requests as soon as n of them were read whole. When ctx ends
-// first, it returns those that are there, and an error that says how many.
-func (s *Simulator) WaitForRequests(ctx context.Context, n int, f Filter) ([]Entry, error) {
-	return s.ledger.wait(ctx, n, f)
 }

@@ -22,6 +22,7 @@ const (
 	ProfileChanged    Reason = "profile_changed"
 	NotInRoute        Reason = "not_in_route"
 	ContextTooSmall   Reason = "context_too_small"
+	CircuitOpen       Reason = "circuit_open" // a replica leaves it alone for a while; no matter of proof
 )
 
 // Key is what a proof is asked for: the contract as one target sees it today.

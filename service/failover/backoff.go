@@ -16,12 +16,22 @@ const (
 // half and all of it is taken. The share follows from the id of the attempt that failed: jobs that
 // failed together do not come back together, and a decision that is repeated decides the same.
 func BackOff(k int, attemptID string) time.Duration {
-	pause := FirstBackOff
-	for range k {
-		pause = min(2*pause, MaxBackOff)
+	return spread(doubled(FirstBackOff, k, MaxBackOff), attemptID)
+}
+
+// doubled is first, doubled k times, but never more than most.
+func doubled(first time.Duration, k int, most time.Duration) time.Duration {
+	pause := first
+	for ; k > 0 && pause < most; k-- {
+		pause *= 2
 	}
+	return min(pause, most)
+}
+
+// spread takes between half and all of a pause; the share follows from the id.
+func spread(pause time.Duration, id string) time.Duration {
 	hash := fnv.New32a()
-	hash.Write([]byte(attemptID))
+	hash.Write([]byte(id))
 	const shares = 1 << 10
 	share := hash.Sum32() % shares
 	return pause/2 + time.Duration(int64(pause/2)*int64(share)/shares)

@@ -12,32 +12,41 @@ import (
 
 // candidate is a target as one view shows it.
 type candidate struct {
-	target    providers.Target
-	reasons   []certification.Reason // why it may not be tried at all
-	proof     string                 // the certification that stands for it, if any
-	attempts  []job.Attempt          // its own, of this job
-	retryAt   time.Time              // no sooner, as its provider asked; never before the view's now
-	notBefore time.Time              // retryAt and the back-off, whichever is later
+	target   providers.Target
+	reasons  []certification.Reason // why it may not be tried at all
+	proof    string                 // the certification that stands for it, if any
+	attempts []job.Attempt          // its own, of this job
+	soonest  time.Time              // when it may be tried: no deadline of it is later; the view's now where none is known
 }
 
 func survey(view store.View, rules Rules) []candidate {
 	targets := Candidates(view.Job.Plan, view.Job.Target)
 	candidates := make([]candidate, 0, len(targets))
 	for _, target := range targets {
-		c := candidate{target: target, retryAt: view.Now}
+		c := candidate{target: target, soonest: view.Now}
 		c.reasons, c.proof = judge(view, rules, target)
 		for _, a := range view.Attempts {
 			if a.Target == target {
 				c.attempts = append(c.attempts, a)
-				c.retryAt = later(c.retryAt, a.RetryAt)
+				c.soonest = later(c.soonest, a.RetryAt)
 			}
 		}
-		if last := latest(c.attempts); last != nil {
-			c.notBefore = later(c.retryAt, view.Now.Add(BackOff(len(c.attempts)-1, last.ID)))
+		if len(c.attempts) > 0 {
+			// One share for all of a job's targets: where nothing but the back-off counts, the route's order does.
+			pause := BackOff(len(c.attempts)-1, latest(view.Attempts).ID)
+			c.soonest = later(c.soonest, view.Now.Add(pause))
 		}
+		c.soonest = later(c.soonest, view.Now.Add(rules.cooling(target)))
 		candidates = append(candidates, c)
 	}
 	return candidates
+}
+
+func (r Rules) cooling(target providers.Target) time.Duration {
+	if r.Cooling == nil {
+		return 0
+	}
+	return r.Cooling(target)
 }
 
 // judge says why a target may not be tried, and by which certification it may.
@@ -63,23 +72,38 @@ func NeedsProof(plan job.Plan, intended providers.Target) bool {
 
 func (c candidate) eligible() bool { return len(c.reasons) == 0 }
 
-// retryable says whether every attempt there ended by the target's own definite and passing failure.
+func (c candidate) tooSmall() bool { return slices.Contains(c.reasons, certification.ContextTooSmall) }
+
+// open says whether every attempt there, if any, ended by the target's own definite and passing failure.
 // One that an external process ended, or that still races, is no reason to ask the same target again.
-func (c candidate) retryable() bool {
-	return len(c.attempts) > 0 && !slices.ContainsFunc(c.attempts, func(a job.Attempt) bool {
-		return a.State != job.Failed || !a.Retryable
-	})
+func (c candidate) open() bool {
+	return !slices.ContainsFunc(c.attempts, func(a job.Attempt) bool { return a.State != job.Failed || !a.Retryable })
 }
 
-func (c candidate) attempt(role job.Role) *store.NewAttempt {
-	return &store.NewAttempt{Role: role, Target: c.target, CertificationID: c.proof}
+func (c candidate) attempt(view store.View) *store.NewAttempt {
+	made := &store.NewAttempt{Role: c.role(view.Job), Target: c.target, CertificationID: c.proof}
+	if c.soonest.After(view.Now) {
+		made.NotBefore = c.soonest
+	}
+	return made
+}
+
+func (c candidate) role(j job.Job) job.Role {
+	switch {
+	case len(c.attempts) > 0:
+		return job.RoleRetry
+	case c.target == j.Target:
+		return job.RolePrimary
+	default:
+		return job.RoleFallback
+	}
 }
 
 func (c candidate) whyNot(otherwise string) []string {
 	if !c.eligible() {
 		return words(c.reasons)
 	}
-	if len(c.attempts) > 0 && !c.retryable() {
+	if !c.open() {
 		return []string{Tried}
 	}
 	return []string{otherwise}

@@ -25,25 +25,36 @@ type TargetStatus struct {
 	Reasons         []certification.Reason // why not; empty where eligible
 	CertificationID string                 // of the proof under today's digests, whether it stands or not
 	ExpiresAt       time.Time              // zero where there is no proof
+	Cooling         time.Duration          // with the reason circuit_open: how much longer, on this replica
 }
 
-// Status lists the route's targets in its order, then all others that are known, in the order given.
+// Status lists the route's targets in its order, then all others that are known, in the order given. It
+// says what holds on every replica: route and proofs.
 func Status(plan job.Plan, known []providers.Target, standings map[providers.Target]certification.Standing, accepted []providers.Source) []TargetStatus {
+	return Rules{Accepted: accepted}.Status(plan, known, standings)
+}
+
+// Status is the function of the same name, with what this replica alone knows besides: what cools down.
+// known stands for r.Known.
+func (r Rules) Status(plan job.Plan, known []providers.Target, standings map[providers.Target]certification.Standing) []TargetStatus {
 	route := Candidates(plan, plan.Primary)
 	var all []TargetStatus
 	for _, target := range slices.Concat(route, known) {
 		if slices.ContainsFunc(all, func(s TargetStatus) bool { return s.Target == target }) {
 			continue
 		}
-		all = append(all, status(plan, target, slices.Contains(known, target), standings[target], accepted))
+		all = append(all, r.status(plan, target, slices.Contains(known, target), standings[target]))
 	}
 	return all
 }
 
-func status(plan job.Plan, target providers.Target, known bool, standing certification.Standing, accepted []providers.Source) TargetStatus {
-	s := TargetStatus{Target: target, Role: role(plan, target), Reasons: standing.Reasons(accepted)}
+func (r Rules) status(plan job.Plan, target providers.Target, known bool, standing certification.Standing) TargetStatus {
+	s := TargetStatus{Target: target, Role: role(plan, target), Reasons: standing.Reasons(r.Accepted), Cooling: r.cooling(target)}
 	if s.Role == RoleOther || !known {
 		s.Reasons = append(s.Reasons, certification.NotInRoute)
+	}
+	if s.Cooling > 0 {
+		s.Reasons = append(s.Reasons, certification.CircuitOpen)
 	}
 	if standing.Proof != nil {
 		s.CertificationID, s.ExpiresAt = standing.Proof.CertificationID, standing.Proof.ExpiresAt
@@ -65,9 +76,16 @@ func role(plan job.Plan, target providers.Target) string {
 
 // Refusals says, proof aside, why an explicit attempt of a job may not go to a target. The cap, the
 // block and the proof are the store's to check.
+//
+// A target that cools down is not refused: who names a target wants that one, and time will bring it.
+// The attempt is made and waits for as long as [Rules.Cooling] says; it is never the one that tries a
+// circuit out before its time, nor does it come earlier than a provider asked for.
 func Refusals(j job.Job, target providers.Target, rules Rules) []string {
-	if rules.Known(target) && slices.Contains(Candidates(j.Plan, j.Target), target) {
-		return nil
+	if !rules.Known(target) || !slices.Contains(Candidates(j.Plan, j.Target), target) {
+		return []string{string(certification.NotInRoute)}
 	}
-	return []string{string(certification.NotInRoute)}
+	if rules.Fits != nil && !rules.Fits(target) {
+		return []string{string(certification.ContextTooSmall)}
+	}
+	return nil
 }

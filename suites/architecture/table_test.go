@@ -40,6 +40,7 @@ var order = []row{
 
 	// Above config, which reads the words of a job's life (what to do on doubt or refusal) from it.
 	{packages: []string{"service/job"}, pure: true, job: "job, attempt and the one table of transitions"},
+	{packages: []string{"service/circuit"}, pure: true, job: "which targets a replica leaves alone for a while"},
 	{packages: []string{"service/config"}, job: "the configuration file"},
 	{packages: []string{"service/store"}, job: "what a store promises"},
 	{packages: []string{"service/store/sqlcore"}, job: "what both engines do alike"},
@@ -76,6 +77,7 @@ var holds = []hold{
 	{"github.com/riverqueue/river/rivermigrate", []string{"migrations"}, "one way to bring a schema up"},
 	{"github.com/riverqueue/river", []string{"migrations", "service/store", "service/store/sqlcore", "service/store/postgres", "service/store/sqlite", "service/dispatch"},
 		"a doorbell that the store rings and the dispatcher hears"},
+	{"github.com/sony/gobreaker", []string{"service/circuit"}, "what counts as a failure of a target is settled in one place"},
 	{"github.com/schollz/progressbar", []string{"suites/certify"}, "only a run that people watch has progress"},
 	{"github.com/spf13/cobra", []string{"cmd/fallproof"}, "verbs and flags are the command's"},
 }

@@ -12,6 +12,9 @@ import (
 var (
 	// ErrNotFound: no such thing for this owner. Another owner's job is not found either.
 	ErrNotFound = errors.New("not found")
+	// ErrPurged: retention emptied the job; a tombstone is left. It is an ErrNotFound too, for whoever need not
+	// tell apart what is gone from what never was.
+	ErrPurged = fmt.Errorf("the job was purged: %w", ErrNotFound)
 	// ErrJobFinal: the job is succeeded or cancelled.
 	ErrJobFinal = errors.New("the job is final")
 	// ErrAttemptsExhausted: the job's cap on attempts is reached.
@@ -21,10 +24,16 @@ var (
 )
 
 // KeyConflict says that the idempotency key already names another intent. Pointers are the JSON pointers that
-// differ, never values.
-type KeyConflict struct{ Pointers []string }
+// differ, never values; of a purged job nothing is left to compare.
+type KeyConflict struct {
+	Pointers []string
+	Purged   bool
+}
 
 func (e *KeyConflict) Error() string {
+	if e.Purged {
+		return "the idempotency key already names another intent, of a job that was purged"
+	}
 	return fmt.Sprintf("the idempotency key already names another intent; it differs at %v", e.Pointers)
 }
 

@@ -31,7 +31,8 @@ type Store interface {
 type Jobs interface {
 	// CreateJob inserts the job and the first step that decide makes for it, or finds the job that the
 	// key already names: created is false then, and nothing changed. A *KeyConflict where the key names
-	// another intent. A repeated call with the same job ID reports created again.
+	// another intent; ErrPurged where its job was purged. A repeated call with the same job ID reports created
+	// again.
 	CreateJob(ctx context.Context, create CreateJob) (made Made, err error)
 	// AddAttempt inserts an explicit attempt. The key is the attempt's own; the same key and fingerprint
 	// find the attempt that it already made. *KeyConflict, *Blocked, ErrJobFinal, ErrAttemptsExhausted,
@@ -52,6 +53,13 @@ type Jobs interface {
 	// RingAgain inserts the doorbell of a waiting attempt once more where its time has come. ErrNotFound.
 	RingAgain(ctx context.Context, ref job.Ref) error
 
+	// Purge empties up to limit closed jobs that nothing changed for olderThan by the database's clock, in one
+	// transaction: final ones, and failed ones of which nothing more is heard. A tombstone stays of each: its
+	// ids, key, fingerprint and final state. What another transaction holds is left out; purged says how many
+	// were emptied. From then on every method errs with ErrPurged where the job is named.
+	Purge(ctx context.Context, olderThan time.Duration, limit int) (purged int, err error)
+
+	// Job and JobByKey return the tombstone of a purged job along with ErrPurged.
 	Job(ctx context.Context, owner, jobID string) (job.Job, error)
 	JobByKey(ctx context.Context, owner, idempotencyKey string) (job.Job, error)
 	ListJobs(ctx context.Context, filter JobFilter) (items []job.Job, next string, err error)

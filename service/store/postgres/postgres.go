@@ -85,7 +85,7 @@ type engine struct {
 // Dialect: the clock that goes on inside a transaction, since a decision may have waited for its lock.
 func (e *engine) Dialect() sqlcore.Dialect {
 	return sqlcore.Dialect{
-		Now: "clock_timestamp()", ForUpdate: " FOR UPDATE", ForShare: " FOR SHARE",
+		Now: "clock_timestamp()", ForUpdate: " FOR UPDATE", ForShare: " FOR SHARE", SkipLocked: " FOR UPDATE SKIP LOCKED",
 		// Row locks alone let new sharers overtake a waiting updater; the queue of table locks is fair, and
 		// FOR SHARE stands in it.
 		LockProofs: "LOCK TABLE proofs IN EXCLUSIVE MODE",

@@ -70,11 +70,15 @@ func insertJob(ctx context.Context, tx Tx, j job.Job) (int64, error) {
 // replay answers a create whose key already names a job.
 func (c *Core) replay(ctx context.Context, tx Tx, wanted job.Job) (store.Made, error) {
 	existing, err := selectJobByKey(ctx, tx, wanted.Owner, wanted.IdempotencyKey)
-	if err != nil {
+	purged := errors.Is(err, store.ErrPurged)
+	if err != nil && !purged {
 		return store.Made{}, err
 	}
 	if existing.Fingerprint != wanted.Fingerprint {
 		return store.Made{}, keyConflict(existing, wanted)
+	}
+	if purged {
+		return store.Made{}, err
 	}
 	made := store.Made{Job: existing, Created: existing.ID == wanted.ID} // our own insert, whose COMMIT's answer was lost
 	if !made.Created {
@@ -88,6 +92,9 @@ func (c *Core) replay(ctx context.Context, tx Tx, wanted job.Job) (store.Made, e
 }
 
 func keyConflict(existing, wanted job.Job) error {
+	if !existing.PurgedAt.IsZero() {
+		return &store.KeyConflict{Purged: true}
+	}
 	was, errWas := existing.Intent()
 	is, errIs := wanted.Intent()
 	if err := errors.Join(errWas, errIs); err != nil {

@@ -35,6 +35,8 @@ type Dialect struct {
 	Now       string // an expression for the database's clock
 	ForUpdate string // appended to a SELECT that locks its row until the transaction ends
 	ForShare  string
+	// SkipLocked is appended to a SELECT that locks rows and leaves out those that another transaction holds.
+	SkipLocked string
 	// LockProofs is run by whoever is about to move a proof: those that read proofs under ForShare from now
 	// on queue behind it, so that a stream of fallbacks cannot keep a revocation waiting. "" where one
 	// writer at a time does the same.

@@ -1,7 +1,9 @@
 package sqlcore
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -17,7 +19,7 @@ func (c *Core) Job(ctx context.Context, owner, jobID string) (job.Job, error) {
 }
 
 func selectJob(ctx context.Context, tx Tx, owner, jobID string) (job.Job, error) {
-	return one(ctx, tx, scanJob, "SELECT "+jobColumns+" FROM jobs WHERE owner_id = $1 AND id = $2", owner, jobID)
+	return unlessPurged(one(ctx, tx, scanJob, "SELECT "+jobColumns+" FROM jobs WHERE owner_id = $1 AND id = $2", owner, jobID))
 }
 
 // JobByKey reads the job that a key names.
@@ -26,13 +28,13 @@ func (c *Core) JobByKey(ctx context.Context, owner, key string) (job.Job, error)
 }
 
 func selectJobByKey(ctx context.Context, tx Tx, owner, key string) (job.Job, error) {
-	return one(ctx, tx, scanJob, "SELECT "+jobColumns+" FROM jobs WHERE owner_id = $1 AND idempotency_key = $2", owner, key)
+	return unlessPurged(one(ctx, tx, scanJob, "SELECT "+jobColumns+" FROM jobs WHERE owner_id = $1 AND idempotency_key = $2", owner, key))
 }
 
 // lockJob reads the job under its row lock, and the database's clock.
 func (c *Core) lockJob(ctx context.Context, tx Tx, owner, jobID string) (job.Job, time.Time, error) {
-	found, err := one(ctx, tx, scanJob, "SELECT "+jobColumns+" FROM jobs WHERE owner_id = $1 AND id = $2"+
-		c.engine.Dialect().ForUpdate, owner, jobID)
+	found, err := unlessPurged(one(ctx, tx, scanJob, "SELECT "+jobColumns+" FROM jobs WHERE owner_id = $1 AND id = $2"+
+		c.engine.Dialect().ForUpdate, owner, jobID))
 	if err != nil {
 		return found, time.Time{}, err
 	}
@@ -48,7 +50,7 @@ func (c *Core) ListJobs(ctx context.Context, filter store.JobFilter) ([]job.Job,
 	if limit <= 0 {
 		limit = defaultPage
 	}
-	query, args := "SELECT "+jobColumns+" FROM jobs WHERE owner_id = $1", []any{filter.Owner}
+	query, args := "SELECT "+jobColumns+" FROM jobs WHERE owner_id = $1 AND purged_at IS NULL", []any{filter.Owner}
 	and := func(condition string, value string) {
 		if value != "" {
 			args = append(args, value)
@@ -98,7 +100,14 @@ func cut[T any](items []T, limit int, id func(T) string) ([]T, string) {
 
 // Attempt reads one attempt.
 func (c *Core) Attempt(ctx context.Context, ref job.Ref) (job.Attempt, error) {
-	return read(ctx, c, func(tx Tx) (job.Attempt, error) { return selectAttempt(ctx, tx, ref) })
+	return read(ctx, c, func(tx Tx) (job.Attempt, error) {
+		attempt, err := selectAttempt(ctx, tx, ref)
+		if errors.Is(err, store.ErrNotFound) {
+			_, err = selectJob(ctx, tx, ref.Owner, ref.JobID)
+			err = cmp.Or(err, store.ErrNotFound)
+		}
+		return attempt, err
+	})
 }
 
 func selectAttempt(ctx context.Context, tx Tx, ref job.Ref) (job.Attempt, error) {

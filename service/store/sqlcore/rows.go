@@ -12,21 +12,22 @@ import (
 
 const jobColumns = `owner_id, id, idempotency_key, fingerprint, contract, contract_digest, input, sent_target,
 	intended_target, metadata, plan, state, version, COALESCE(completed_by, 0), COALESCE(result, ''), COALESCE(error, ''),
-	created_at, updated_at, completed_at, unknown_since`
+	created_at, updated_at, completed_at, unknown_since, purged_at`
 
 func scanJob(rows Rows) (job.Job, error) {
 	var (
 		j                           job.Job
 		target, plan, failure       string
 		created, updated, completed stamp
-		unknownSince                stamp
+		unknownSince, purged        stamp
 	)
 	if err := rows.Scan(&j.Owner, &j.ID, &j.IdempotencyKey, &j.Fingerprint, &j.Contract, &j.ContractDigest, &j.Input,
 		&j.SentTarget, &target, &j.Metadata, &plan, &j.State, &j.Version, &j.CompletedBy, &j.Result, &failure,
-		&created, &updated, &completed, &unknownSince); err != nil {
+		&created, &updated, &completed, &unknownSince, &purged); err != nil {
 		return j, err
 	}
 	j.CreatedAt, j.UpdatedAt, j.CompletedAt, j.UnknownSince = created.Time, updated.Time, completed.Time, unknownSince.Time
+	j.PurgedAt = purged.Time
 	if err := decoded(plan, &j.Plan); err != nil {
 		return j, fmt.Errorf("plan of job %s: %w", j.ID, err)
 	}

@@ -1,0 +1,192 @@
+package deployment
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+)
+
+// stand stands in for replicas where a fault must come at one certain moment: three servers that behave alike.
+type stand struct {
+	replicas []string
+	mu       sync.Mutex
+	requests []string // method and address as sent
+}
+
+// newStand starts the servers. Each request is noted, and read whole, before answer gets it.
+func newStand(answer http.HandlerFunc) *stand {
+	s := &stand{}
+	for range shippedReplicas {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body) // what is cut short is the test's to notice
+			s.mu.Lock()
+			s.requests = append(s.requests, r.Method+" "+r.RequestURI)
+			s.mu.Unlock()
+			answer(w, r)
+		}))
+		DeferCleanup(server.Close)
+		s.replicas = append(s.replicas, server.Listener.Addr().String())
+	}
+	return s
+}
+
+// seen are the requests so far.
+func (s *stand) seen() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]string{}, s.requests...)
+}
+
+// hangUp closes the connection after the request was read, without a word.
+func hangUp(w http.ResponseWriter, _ *http.Request) {
+	connection, _, err := w.(http.Hijacker).Hijack()
+	if err == nil {
+		_ = connection.Close() // nothing was written that could be lost
+	}
+}
+
+func answerOK(http.ResponseWriter, *http.Request) {}
+
+// alone is about what nginx does and says by itself.
+func alone() {
+	faults()
+	limits()
+
+	It("hands events on as they come", func(ctx context.Context) {
+		more := make(chan struct{})
+		s := newStand(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(w, "data: one\n\n") // a client that has gone fails the spec by itself
+			w.(http.Flusher).Flush()
+			<-more
+			_, _ = io.WriteString(w, "data: two\n\n")
+		})
+		b := startBalancer(ctx, s.replicas)
+		response, err := b.open(ctx, http.MethodGet, "/v1/jobs/some-job/events", "")
+		Expect(err).NotTo(HaveOccurred())
+		defer response.Body.Close()
+		lines := bufio.NewScanner(response.Body)
+		Expect(lines.Scan()).To(BeTrue())
+		Expect(lines.Text()).To(Equal("data: one"), "before the second is sent")
+		close(more)
+		rest, err := io.ReadAll(response.Body)
+		Expect(err).NotTo(HaveOccurred())
+		_ = rest // the scanner may have read it already
+		Expect(lines.Scan()).To(BeTrue())
+	})
+}
+
+// faults are about replicas that fail.
+func faults() {
+	It("never hands a POST on that a replica has read, and hands a GET on", func(ctx context.Context) {
+		s := newStand(hangUp)
+		b := startBalancer(ctx, s.replicas)
+		for _, headers := range [][]header{{{"Idempotency-Key", "one"}}, nil} {
+			before := len(s.seen())
+			told := unanswered(b.send(ctx, http.MethodPost, "/v1/jobs", "{}", headers...), http.StatusBadGateway)
+			Expect(s.seen()[before:]).To(Equal([]string{"POST /v1/jobs"}))
+			Expect(b.logged(ctx, 1, byInstance(told))[0].asked()).To(HaveLen(1))
+		}
+		// One replica is left that has not failed yet, and the others are passed over.
+		before := len(s.seen())
+		unanswered(b.get(ctx, "/v1/jobs/some-job"), http.StatusBadGateway)
+		Expect(s.seen()[before:]).To(Equal([]string{"GET /v1/jobs/some-job"}))
+	})
+
+	It("hands a GET on that a replica has read", func(ctx context.Context) {
+		var once sync.Once
+		s := newStand(func(w http.ResponseWriter, r *http.Request) { once.Do(func() { hangUp(w, r) }) })
+		b := startBalancer(ctx, s.replicas)
+		Expect(b.get(ctx, "/v1/jobs/some-job").Status).To(Equal(http.StatusOK))
+		Expect(s.seen()).To(Equal([]string{"GET /v1/jobs/some-job", "GET /v1/jobs/some-job"}))
+	})
+
+	It("says so where no replica can be reached, and what that means", func(ctx context.Context) {
+		b := startBalancer(ctx, []string{"127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"}) // nobody's
+		told := unanswered(b.send(ctx, http.MethodPost, "/v1/jobs", "{}", header{"Idempotency-Key", "one"}), http.StatusBadGateway)
+		Expect(b.logged(ctx, 1, byInstance(told))[0].asked()).To(ConsistOf(b.replicas), "nothing was sent, so each is tried")
+		told = unanswered(b.get(ctx, "/v1/jobs"), http.StatusBadGateway)
+		Expect(string(b.get(ctx, told.Type).Body)).To(ContainSubstring("Repeat it after Retry-After, with the same idempotency key"))
+	})
+
+	It("gives a silent replica up, and asks no other", func(ctx context.Context) {
+		s := newStand(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+		b := startBalancer(ctx, s.replicas, edit{"conf.d/fallproof.conf", "proxy_read_timeout 90s", "proxy_read_timeout 200ms"})
+		unanswered(b.send(ctx, http.MethodPost, "/v1/jobs", "{}", header{"Idempotency-Key", "one"}), http.StatusGatewayTimeout)
+		Expect(s.seen()).To(Equal([]string{"POST /v1/jobs"}))
+	})
+
+	It("leaves what a replica answers as it is", func(ctx context.Context) {
+		const theirs = `{"type": "/problems/shutting-down", "status": 503}`
+		s := newStand(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/problem+json")
+			w.Header().Set("Retry-After", "7")
+			w.WriteHeader(http.StatusServiceUnavailable)
+			_, _ = io.WriteString(w, theirs)
+		})
+		b := startBalancer(ctx, s.replicas)
+		for _, method := range []string{http.MethodPost, http.MethodGet} {
+			before := len(s.seen())
+			got := b.send(ctx, method, "/v1/jobs", "", header{"Idempotency-Key", "one"})
+			Expect(got.Status).To(Equal(http.StatusServiceUnavailable))
+			Expect(got.Header.Get("Retry-After")).To(Equal("7"))
+			Expect(string(got.Body)).To(Equal(theirs))
+			Expect(s.seen()).To(HaveLen(before+1), method)
+		}
+	})
+}
+
+// limits are about what nginx does not let through.
+func limits() {
+	It("lets through what clients need, as it was written, and nothing else", func(ctx context.Context) {
+		s := newStand(answerOK)
+		b := startBalancer(ctx, s.replicas)
+		for _, path := range []string{"/metrics", "//metrics", "/v1/../metrics", "/v1/..%2fmetrics", "/simulator/ledger", "/debug/pprof/", "/"} {
+			refused(b.get(ctx, path), http.StatusNotFound, "/problems/not-found")
+		}
+		Expect(s.seen()).To(BeEmpty())
+		var wanted []string
+		for _, path := range []string{"/v1/contracts/a%2Fb/targets?x=%20", "/ui/", "/problems/", "/openapi.json", "/healthz", "/readyz"} {
+			Expect(b.get(ctx, path).Status).To(Equal(http.StatusOK), path)
+			wanted = append(wanted, "GET "+path)
+		}
+		Expect(s.seen()).To(Equal(wanted))
+	})
+
+	It("takes bodies up to the service's limit", func(ctx context.Context) {
+		s := newStand(answerOK)
+		b := startBalancer(ctx, s.replicas)
+		Expect(b.send(ctx, http.MethodPost, "/v1/jobs", strings.Repeat("x", 1<<20)).Status).To(Equal(http.StatusOK))
+		refused(b.send(ctx, http.MethodPost, "/v1/jobs", strings.Repeat("x", 1<<20+1)), http.StatusRequestEntityTooLarge, "/problems/body-too-large")
+		Expect(s.seen()).To(HaveLen(1))
+	})
+
+	It("answers with a problem what it cannot read", func(ctx context.Context) {
+		s := newStand(answerOK)
+		b := startBalancer(ctx, s.replicas)
+		long := strings.Repeat("x", 64<<10)
+		refused(b.get(ctx, "/v1/jobs", header{"Idempotency-Key", long}), http.StatusBadRequest, "about:blank")
+		refused(b.get(ctx, "/v1/"+long), http.StatusBadRequest, "about:blank")
+
+		connection, err := new(net.Dialer).DialContext(ctx, "unix", filepath.Join(b.folder, "socket"))
+		Expect(err).NotTo(HaveOccurred())
+		defer connection.Close()
+		Expect(connection.SetDeadline(time.Now().Add(patience))).To(Succeed())
+		_, err = io.WriteString(connection, "GET no-address HTTP/1.1\r\n\r\n")
+		Expect(err).NotTo(HaveOccurred())
+		said, err := io.ReadAll(connection)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(string(said)).To(And(HavePrefix("HTTP/1.1 400 "), ContainSubstring("application/problem+json"), ContainSubstring("about:blank")))
+		Expect(s.seen()).To(BeEmpty())
+	})
+}

@@ -1,0 +1,220 @@
+package deployment
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/go-json-experiment/json"
+)
+
+// shipped is what users take over.
+const shipped = "../../deploy/nginx"
+
+// Where the configuration that is shipped differs from place to place.
+const (
+	shippedListen = "127.0.0.1:8000"
+	shippedLog    = "/var/log/nginx/fallproof.log"
+)
+
+var shippedReplicas = []string{"127.0.0.1:8081", "127.0.0.1:8082", "127.0.0.1:8083"}
+
+// mainConfiguration is the part that a distribution brings: it includes ours as Debian's does, and keeps
+// every file below the prefix.
+const mainConfiguration = `
+worker_processes 2;
+pid nginx.pid;
+error_log stderr;
+daemon off;
+events { worker_connections 256; }
+http {
+	access_log off;
+	client_body_temp_path body;
+	proxy_temp_path proxy;
+	fastcgi_temp_path fastcgi;
+	uwsgi_temp_path uwsgi;
+	scgi_temp_path scgi;
+	include conf.d/*.conf;
+}
+`
+
+// edit changes one text of a shipped file, which must be there.
+type edit struct{ file, before, after string }
+
+// balancer is an nginx of its own, with the shipped configuration.
+type balancer struct {
+	client
+	folder   string
+	replicas []string // addresses, each in place of a shipped one
+	process  *exec.Cmd
+	ended    chan error
+}
+
+// nginxProgram finds nginx, which stands outside the PATH of many users.
+func nginxProgram() string {
+	GinkgoHelper()
+	for _, name := range []string{"nginx", "/usr/sbin/nginx", "/usr/local/sbin/nginx", "/usr/local/bin/nginx", "/opt/homebrew/bin/nginx"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	Fail("nginx is needed and not installed: install it (apt-get install nginx, dnf install nginx or brew install nginx)")
+	return ""
+}
+
+// newBalancer lays the shipped files out with the log moved and these edits, and starts nothing.
+func newBalancer(edits ...edit) *balancer {
+	GinkgoHelper()
+	b := &balancer{folder: GinkgoT().TempDir(), replicas: shippedReplicas}
+	Expect(os.CopyFS(b.folder, os.DirFS(shipped))).To(Succeed())
+	text := mainConfiguration
+	if os.Geteuid() == 0 {
+		text = "user root;" + text // else workers could not enter the folder
+	}
+	Expect(os.WriteFile(filepath.Join(b.folder, "nginx.conf"), []byte(text), 0o600)).To(Succeed())
+	b.edit(edit{"fallproof/listen.conf", shippedLog, b.logFile()})
+	b.edit(edits...)
+	return b
+}
+
+// startBalancer runs nginx before three replicas, and returns when it answers.
+func startBalancer(ctx context.Context, replicas []string, edits ...edit) *balancer {
+	GinkgoHelper()
+	b := newBalancer(edits...)
+	b.place(replicas)
+	socket := filepath.Join(b.folder, "socket") // no port that somebody else may take first
+	b.edit(edit{"fallproof/listen.conf", shippedListen, "unix:" + socket})
+	b.client = newClient("http://fallproof.example", socket)
+
+	b.process = b.command()
+	b.process.Stdout, b.process.Stderr = GinkgoWriter, GinkgoWriter
+	// Not SIGKILL: the master would leave its workers behind.
+	b.process.SysProcAttr = endsWithUs(syscall.SIGTERM)
+	Expect(b.process.Start()).To(Succeed())
+	b.ended = make(chan error, 1)
+	go func() { b.ended <- b.process.Wait() }()
+	DeferCleanup(b.stop)
+	Eventually(func(ctx context.Context) (int, error) {
+		got, err := b.call(ctx, http.MethodGet, "/problems/no-answer", "")
+		return got.Status, err
+	}).WithContext(ctx).WithTimeout(patience).WithPolling(poll).Should(Equal(http.StatusOK))
+	return b
+}
+
+func (b *balancer) command(arguments ...string) *exec.Cmd {
+	GinkgoHelper()
+	arguments = append([]string{"-p", b.folder + "/", "-c", filepath.Join(b.folder, "nginx.conf")}, arguments...)
+	return exec.CommandContext(context.Background(), nginxProgram(), arguments...) // it outlives the spec that starts it
+}
+
+func (b *balancer) stop() {
+	GinkgoHelper()
+	err := b.process.Process.Signal(syscall.SIGTERM)
+	Expect(errors.Is(err, os.ErrProcessDone)).To(BeFalse(), "nginx ended by itself")
+	Eventually(b.ended).WithTimeout(patience).Should(Receive(BeNil()))
+}
+
+// reload is what nginx -s reload does.
+func (b *balancer) reload() {
+	GinkgoHelper()
+	output, err := b.command("-s", "reload").CombinedOutput()
+	Expect(err).NotTo(HaveOccurred(), "%s", output)
+}
+
+// place puts replicas where the shipped ones stand, with the parameters that are shipped.
+func (b *balancer) place(replicas []string) {
+	GinkgoHelper()
+	Expect(replicas).To(HaveLen(len(shippedReplicas)))
+	for i, address := range replicas {
+		b.edit(edit{"fallproof/replicas.conf", "server " + shippedReplicas[i] + " ", "server " + address + " "})
+	}
+	b.replicas = replicas
+}
+
+func (b *balancer) edit(edits ...edit) {
+	GinkgoHelper()
+	for _, e := range edits {
+		at := filepath.Join(b.folder, e.file)
+		content, err := os.ReadFile(at)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(strings.Count(string(content), e.before)).To(Equal(1), "%q in %s", e.before, e.file)
+		Expect(os.WriteFile(at, []byte(strings.Replace(string(content), e.before, e.after, 1)), 0o600)).To(Succeed())
+	}
+}
+
+func (b *balancer) logFile() string { return filepath.Join(b.folder, "requests.log") }
+
+// request is one line of the log.
+type request struct {
+	Time     string  `json:"time"`
+	Instance string  `json:"instance"`
+	Method   string  `json:"method"`
+	URI      string  `json:"uri"`
+	Key      string  `json:"idempotency_key"`
+	Status   int     `json:"status"`
+	Seconds  float64 `json:"seconds"`
+	Replicas string  `json:"replicas"`
+	Statuses string  `json:"replica_statuses"`
+}
+
+// asked are the replicas that the request was handed to, in order.
+func (r request) asked() []string { return regexp.MustCompile(`[^ ,]+`).FindAllString(r.Replicas, -1) }
+
+// log reads the lines for which which is true.
+func (b *balancer) log(g Gomega, which func(request) bool) []request {
+	content, err := os.ReadFile(b.logFile())
+	g.Expect(err).NotTo(HaveOccurred())
+	var found []request
+	for line := range strings.Lines(string(content)) {
+		if !strings.HasSuffix(line, "\n") {
+			break // it is just being written
+		}
+		var r request
+		g.Expect(json.Unmarshal([]byte(line), &r, json.RejectUnknownMembers(true))).To(Succeed(), line)
+		if which(r) {
+			found = append(found, r)
+		}
+	}
+	return found
+}
+
+// logged waits until count such requests have ended: nginx writes a line after its answer.
+func (b *balancer) logged(ctx context.Context, count int, which func(request) bool) []request {
+	GinkgoHelper()
+	var found []request
+	Eventually(func(g Gomega) {
+		found = b.log(g, which)
+		g.Expect(found).To(HaveLen(count))
+	}).WithContext(ctx).WithTimeout(patience).WithPolling(poll).Should(Succeed())
+	return found
+}
+
+// with picks the requests of a key, bare or quoted.
+func with(key string) func(request) bool {
+	return func(r request) bool { return strings.Trim(r.Key, `"`) == key }
+}
+
+// byInstance picks the request that a problem document names.
+func byInstance(p problem) func(request) bool {
+	return func(r request) bool { return r.Instance == p.Instance }
+}
+
+// everybody are the replicas that any of these requests was handed to, sorted.
+func everybody(requests []request) []string {
+	var all []string
+	for _, r := range requests {
+		all = append(all, r.asked()...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}

@@ -17,6 +17,9 @@ BENCH     ?= .
 # Runs a command with a PostgreSQL server up, and FALLPROOF_TEST_DATABASE_URL leading to it.
 WITH_POSTGRES := bin/with-postgres
 
+# nginx stands outside the PATH of many users; suites/deployment looks in the same places.
+FIND_NGINX := PATH="$$PATH:/usr/sbin:/usr/local/sbin:/usr/local/bin:/opt/homebrew/bin" command -v nginx >/dev/null
+
 .DEFAULT_GOAL := help
 
 .PHONY: help
@@ -32,7 +35,7 @@ build: ## the static binary bin/fallproof
 	$(BUILD) -o bin/fallproof ./cmd/fallproof
 
 .PHONY: test
-test: postgres with-postgres ## everything, on SQLite and on a real PostgreSQL (PACKAGES=, TESTFLAGS=)
+test: postgres nginx with-postgres ## everything, on SQLite and on a real PostgreSQL (PACKAGES=, TESTFLAGS=)
 	go vet $(PACKAGES)
 	$(WITH_POSTGRES) go test -vet=off -timeout 15m $(TESTFLAGS) $(PACKAGES)
 
@@ -57,15 +60,31 @@ contracts: build ## certify the shipped contracts: PROVIDER= one provider, else 
 with-postgres:
 	go build -o $(WITH_POSTGRES) ./service/store/storetest/pgcluster/with
 
-# Installs PostgreSQL where tests would find none, if that takes no question to anybody; else the last line says what to do.
+# $(call install,NAME,PACKAGE) installs a Debian package if that takes no question to anybody. What it brings as a service
+# is neither started now nor at the next boot, unless somebody has settled that already (policy-rc.d): tests start their own.
+define install
+if command -v apt-get >/dev/null; then \
+	if [ "$$(id -u)" = 0 ]; then as=; elif sudo -n true 2>/dev/null; then as='sudo -n'; else as=false; fi; \
+	if [ "$$as" != false ]; then \
+		echo 'installing $(1) for the tests'; \
+		policy=/usr/sbin/policy-rc.d; \
+		if [ -e $$policy ]; then policy=; else printf '#!/bin/sh\nexit 101\n' | $$as tee $$policy >/dev/null && $$as chmod 755 $$policy; fi; \
+		trap 'if [ -n "$$policy" ]; then $$as rm -f $$policy; fi' EXIT; \
+		$$as apt-get -q update && $$as env DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends $(2) && \
+			if [ -d /run/systemd/system ]; then $$as systemctl -q disable $(2); fi; \
+	fi; \
+fi
+endef
+
+# Each of these installs what tests would not find; where it cannot, the last line says what to do.
 .PHONY: postgres
 postgres: with-postgres
 	@if $(WITH_POSTGRES) -check 2>/dev/null; then exit 0; fi; \
-	if command -v apt-get >/dev/null; then \
-		if [ "$$(id -u)" = 0 ]; then as=; elif sudo -n true 2>/dev/null; then as='sudo -n'; else as=false; fi; \
-		if [ "$$as" != false ]; then \
-			echo 'installing PostgreSQL for the tests'; \
-			$$as apt-get -q update && $$as env DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends postgresql; \
-		fi; \
-	fi; \
+	$(call install,PostgreSQL,postgresql); \
 	$(WITH_POSTGRES) -check
+
+.PHONY: nginx
+nginx:
+	@if $(FIND_NGINX); then exit 0; fi; \
+	$(call install,nginx,nginx); \
+	$(FIND_NGINX) || { echo 'nginx is needed and not installed: install it (apt-get install nginx, dnf install nginx or brew install nginx)' >&2; exit 2; }

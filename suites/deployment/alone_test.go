@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -79,10 +80,39 @@ func alone() {
 		Expect(lines.Scan()).To(BeTrue())
 		Expect(lines.Text()).To(Equal("data: one"), "before the second is sent")
 		close(more)
-		rest, err := io.ReadAll(response.Body)
-		Expect(err).NotTo(HaveOccurred())
-		_ = rest // the scanner may have read it already
-		Expect(lines.Scan()).To(BeTrue())
+		var rest []string
+		for lines.Scan() {
+			rest = append(rest, lines.Text())
+		}
+		Expect(lines.Err()).NotTo(HaveOccurred())
+		Expect(rest).To(Equal([]string{"", "data: two", ""}))
+	})
+
+	It("gives away the keys of a replica that is removed, and no others", func(ctx context.Context) {
+		s := newStand(answerOK)
+		b := startBalancer(ctx, s.replicas)
+		homes := func() map[string]string {
+			found := map[string]string{}
+			for i := range 30 {
+				key := strconv.Itoa(i)
+				before := len(b.log(Default, with(key)))
+				Expect(b.send(ctx, http.MethodPost, "/v1/jobs", "{}", header{"Idempotency-Key", key}).Status).To(Equal(http.StatusOK))
+				found[key] = b.logged(ctx, before+1, with(key))[before].Replicas
+			}
+			return found
+		}
+		before := homes()
+		removed := before["0"]
+		b.edit(edit{"fallproof/replicas.conf", "server " + removed + " max_fails=1 fail_timeout=5s;", ""})
+		b.reload()
+		var after map[string]string
+		Eventually(func() map[string]string { after = homes(); return after }).
+			WithContext(ctx).WithTimeout(patience).WithPolling(poll).ShouldNot(ContainElement(removed))
+		for key, home := range before {
+			if home != removed {
+				Expect(after).To(HaveKeyWithValue(key, home))
+			}
+		}
 	})
 }
 

@@ -28,13 +28,13 @@ type client struct {
 
 // newClient reaches a server by its URL, or by a Unix socket where one is given.
 func newClient(base, socket string) client {
-	transport := &http.Transport{MaxIdleConnsPerHost: 64}
+	// A connection for each request: a reload closes those that wait for the next one, which that one would notice.
+	transport := &http.Transport{DisableKeepAlives: true}
 	if socket != "" {
 		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "unix", socket)
 		}
 	}
-	DeferCleanup(transport.CloseIdleConnections)
 	return client{base: base, http: &http.Client{Timeout: requestTimeout, Transport: transport}}
 }
 

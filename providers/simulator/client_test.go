@@ -61,6 +61,10 @@ func (f *far) do(ctx context.Context, method, path string, body []byte, attempt 
 	if attempt != "" {
 		request.Header.Set(AttemptHeader, attempt)
 	}
+	return f.exchange(request)
+}
+
+func (f *far) exchange(request *http.Request) seen {
 	response, err := f.client.Do(request)
 	if err != nil {
 		return seen{err: err}

@@ -29,6 +29,25 @@ func TestAModelChangesWhileRunning(t *testing.T) {
 	g.Expect(list.Kinds).To(Equal(Kinds()))
 }
 
+func TestAPutSaysAllOfAModel(t *testing.T) {
+	g := NewWithT(t)
+	f := listen(t, Config{})
+	put := func(body string) ModelState {
+		var state ModelState
+		g.Expect(f.control("PUT", "/simulator/models/acme-late:2s", body, &state)).To(Equal(200))
+		return state
+	}
+	promise := Idempotency{Header: "Idempotency-Key", Conflict: true}
+	g.Expect(put(`{"questions":"failing:404","idempotency":{"header":"Idempotency-Key","conflict":true}}`)).To(Equal(ModelState{
+		Model: "acme-late:2s", Personality: "late:2s", Delay: "2s", Questions: "failing:404", Idempotency: &promise,
+	}), "the name says how it behaves")
+	g.Expect(f.roster.asked("acme-late:2s").Status).To(Equal(404))
+	g.Expect(f.roster.idempotencyOf("acme-late:2s")).To(Equal(promise))
+	g.Expect(put(`{"personality":"faithful"}`)).To(Equal(ModelState{Model: "acme-late:2s", Personality: "faithful", Delay: "0s"}))
+	g.Expect(f.roster.asked("acme-late:2s")).To(Equal(Candour{}))
+	g.Expect(f.roster.idempotencyOf("acme-late:2s")).To(Equal(Idempotency{}))
+}
+
 func TestTheControlRefusesWhatItCannotDo(t *testing.T) {
 	f := listen(t, Config{})
 	for _, row := range []struct{ method, path, body, says string }{
@@ -37,9 +56,14 @@ func TestTheControlRefusesWhatItCannotDo(t *testing.T) {
 		{"PUT", "/simulator/models/m", `{"personality":"late","delay":"-1s"}`, "duration"},
 		{"PUT", "/simulator/models/m", `{"personalty":"late"}`, "personalty"},
 		{"PUT", "/simulator/models/m", `{`, "body"},
+		{"PUT", "/simulator/models/m", `{}`, "personality"},
+		{"PUT", "/simulator/models/faithful", `{"questions":"coy"}`, "coy"},
+		{"PUT", "/simulator/models/faithful", `{"idempotency":{"heading":"K"}}`, "heading"},
+		{"PUT", "/simulator/questions", `{}`, "want one of"},
 		{"PUT", "/simulator/models/", `{"personality":"late"}`, "model"},
 		{"POST", "/simulator/release", `{}`, "attempt"},
 		{"GET", "/simulator/ledger?wait_for=many", "", "wait_for"},
+		{"GET", "/simulator/questions?wait_for=-1", "", "wait_for"},
 		{"GET", "/simulator/ledger?wait_for=1&timeout=0", "", "timeout"},
 	} {
 		t.Run(row.method+" "+row.path+" "+row.body, func(t *testing.T) {

@@ -9,22 +9,30 @@ import (
 
 func TestParsePersonality(t *testing.T) {
 	for text, want := range map[string]Personality{
-		"faithful":          {Kind: Faithful},
-		"slow":              {Kind: Slow, Delay: 150 * time.Millisecond},
-		"late":              {Kind: Late, Delay: 3 * time.Second},
-		"late:250ms":        {Kind: Late, Delay: 250 * time.Millisecond},
-		"truncating:parses": {Kind: Truncating, Variant: "parses"},
-		"refusing:filter":   {Kind: Refusing, Variant: "filter"},
-		"dropping:reset":    {Kind: Dropping, Variant: "reset"},
-		"rate-limited":      {Kind: RateLimited, RetryAfter: time.Second},
-		"rate-limited:1m":   {Kind: RateLimited, RetryAfter: time.Minute},
-		"overloaded":        {Kind: Overloaded},
-		"overloaded:500":    {Kind: Overloaded, Status: 500},
-		"overloaded:2s":     {Kind: Overloaded, RetryAfter: 2 * time.Second},
-		"redirecting:302":   {Kind: Redirecting, Status: 302},
-		"renamed:a:b":       {Kind: Renamed, Variant: "a:b"},
-		"hold":              {Kind: Faithful, Hold: true},
-		"hold:late:1s":      {Kind: Late, Hold: true, Delay: time.Second},
+		"faithful":                  {Kind: Faithful},
+		"slow":                      {Kind: Slow, Delay: 150 * time.Millisecond},
+		"late":                      {Kind: Late, Delay: 3 * time.Second},
+		"late:250ms":                {Kind: Late, Delay: 250 * time.Millisecond},
+		"truncating:parses":         {Kind: Truncating, Variant: "parses"},
+		"refusing:filter":           {Kind: Refusing, Variant: "filter"},
+		"dropping:reset":            {Kind: Dropping, Variant: "reset"},
+		"rate-limited":              {Kind: RateLimited, RetryAfter: time.Second},
+		"rate-limited:1m":           {Kind: RateLimited, RetryAfter: time.Minute},
+		"overloaded":                {Kind: Overloaded},
+		"overloaded:500":            {Kind: Overloaded, Status: 500},
+		"overloaded:2s":             {Kind: Overloaded, RetryAfter: 2 * time.Second},
+		"redirecting:302":           {Kind: Redirecting, Status: 302},
+		"renamed:a:b":               {Kind: Renamed, Variant: "a:b"},
+		"silent":                    {Kind: Silent},
+		"silent:executed":           {Kind: Silent, Work: "executed"},
+		"dropping:unexecuted":       {Kind: Dropping, Work: "unexecuted"},
+		"dropping:reset:unexecuted": {Kind: Dropping, Variant: "reset", Work: "unexecuted"},
+		"overloaded:executed":       {Kind: Overloaded, Work: "executed"},
+		"overloaded:504:executed":   {Kind: Overloaded, Status: 504, Work: "executed"},
+		"overloaded:2s:executed":    {Kind: Overloaded, RetryAfter: 2 * time.Second, Work: "executed"},
+		"hold:silent:executed":      {Kind: Silent, Hold: true, Work: "executed"},
+		"hold":                      {Kind: Faithful, Hold: true},
+		"hold:late:1s":              {Kind: Late, Hold: true, Delay: time.Second},
 	} {
 		t.Run(text, func(t *testing.T) {
 			g := NewWithT(t)
@@ -42,6 +50,7 @@ func TestParsePersonality(t *testing.T) {
 	for _, text := range []string{
 		"", "grumpy", "faithful:", "faithful:1s", "late:soon", "late:-1s", "overloaded:404", "redirecting:200",
 		"truncating:half", "refusing:no", "hold:hold", "hold:grumpy", "hold:",
+		"silent:half", "silent::executed", "faithful:executed", "dropping:executed:reset", "silent:executed:executed",
 	} {
 		_, err := ParsePersonality(text)
 		NewWithT(t).Expect(err).To(HaveOccurred(), text)
@@ -51,7 +60,7 @@ func TestParsePersonality(t *testing.T) {
 func TestAModelsNameMayBeAPersonality(t *testing.T) {
 	for model, want := range map[string]string{
 		"faithful": "faithful", "acme-faithful": "faithful", "acme-rate-limited:2s": "rate-limited:2s",
-		"org/model.late:1s": "late:1s", "a-hold:refusing": "hold:refusing", "my_half-body": "half-body",
+		"org/model.late:1s": "late:1s", "a-hold:refusing": "hold:refusing", "my_half-body": "half-body", "my-silent:executed": "silent:executed",
 		"renamed:gpt-faithful": "renamed:gpt-faithful",
 	} {
 		p, found := personalityInName(model)
@@ -68,7 +77,7 @@ func TestAPersonalityThatCannotBeActedOutIsAMistakeOfTheProgram(t *testing.T) {
 	g := NewWithT(t)
 	s := New(Config{})
 	defer s.Close()
-	for _, p := range []Personality{{Kind: "grumpy"}, {Delay: -1}, {Kind: Overloaded, Status: 599}} {
+	for _, p := range []Personality{{Kind: "grumpy"}, {Delay: -1}, {Kind: Overloaded, Status: 599}, {Work: "executed"}, {Kind: Silent, Work: "?"}} {
 		g.Expect(func() { s.SetPersonality("m", p) }).To(Panic())
 	}
 	g.Expect(s.roster.all()).To(BeEmpty())

@@ -41,7 +41,7 @@ func view(attempts ...job.Attempt) store.View {
 		attempts[i].ID = "attempt-" + attempts[i].Target.Provider
 	}
 	v := store.View{
-		Job: job.Job{Plan: plan(), Target: alpha, State: job.JobRunning}, Attempts: attempts, Now: now,
+		Job: job.Job{Plan: plan(), Target: alpha, State: job.JobRunning, CreatedAt: now}, Attempts: attempts, Now: now,
 		Standings: map[providers.Target]certification.Standing{},
 	}
 	for _, target := range []providers.Target{alpha, beta, gamma, delta} {
@@ -70,6 +70,7 @@ type expectation struct {
 	target  providers.Target
 	role    job.Role
 	proof   string
+	in      time.Duration // from now; 0 = at once, but for a retry some time later
 	reason  string
 	attempt int
 	why     map[providers.Target][]string
@@ -82,7 +83,11 @@ func (e expectation) check(g *gomega.WithT, step store.Step) {
 		g.Expect(step.Attempt.Target).To(gomega.Equal(e.target))
 		g.Expect(step.Attempt.Role).To(gomega.Equal(e.role))
 		g.Expect(step.Attempt.CertificationID).To(gomega.Equal(e.proof))
-		g.Expect(step.Attempt.NotBefore.IsZero()).To(gomega.Equal(e.role != job.RoleRetry), "only a retry waits")
+		if e.in != 0 {
+			g.Expect(step.Attempt.NotBefore).To(gomega.Equal(now.Add(e.in)))
+			return
+		}
+		g.Expect(step.Attempt.NotBefore.IsZero()).To(gomega.Equal(e.role != job.RoleRetry), "only a retry waits by itself")
 		return
 	}
 	g.Expect(step.Attempt).To(gomega.BeNil(), "want no attempt")

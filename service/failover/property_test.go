@@ -1,6 +1,7 @@
 package failover_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -14,10 +15,11 @@ import (
 	"github.com/fallproof/fallproof/service/store"
 )
 
-// Jobs live through random fates: proofs come and go between steps, attempts end in every way, some by
-// an external process, some never. Whatever happens, the promises of the package hold at each step.
+// Jobs live through random fates: proofs, circuits and windows come and go between steps, attempts end in
+// every way, some by an external process, some never. Whatever happens, the promises of the package hold
+// at each step.
 func TestPromisesHoldUnderAnyFate(t *testing.T) {
-	seen := map[job.Role]int{}
+	seen := map[string]int{}
 	for seed := range uint64(20_000) {
 		fate := rand.New(rand.NewPCG(seed, 1))
 		v, r := randomView(fate)
@@ -25,17 +27,27 @@ func TestPromisesHoldUnderAnyFate(t *testing.T) {
 			if steps > v.Job.Plan.MaxAttempts {
 				t.Fatalf("seed %d: the job does not end", seed)
 			}
+			replica := randomReplica(fate, &r)
 			step := failover.Next(v, r)
+			if err := replica.overasked(); err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
 			if step.Attempt == nil {
 				if step.Failure == nil && !v.Job.State.Final() && !slices.ContainsFunc(v.Attempts, blocks) {
 					t.Fatalf("seed %d: neither a step nor a reason", seed)
 				}
+				if step.Failure != nil {
+					seen[step.Failure.Reason]++
+				}
 				break
 			}
-			if err := broken(v, r, *step.Attempt); err != nil {
+			if err := errors.Join(broken(v, r, *step.Attempt), early(v, r, replica, *step.Attempt)); err != nil {
 				t.Fatalf("seed %d: %v\njob %+v\nattempts %+v", seed, err, v.Job, v.Attempts)
 			}
-			seen[step.Attempt.Role]++
+			seen[string(step.Attempt.Role)]++
+			if step.Attempt.Role != job.RoleRetry && !step.Attempt.NotBefore.IsZero() {
+				seen["waits for a first attempt"]++
+			}
 			v.Now = later(v.Now, step.Attempt.NotBefore).Add(time.Second)
 			v.Attempts = append(v.Attempts, randomEnd(fate, v, *step.Attempt))
 			if fate.IntN(10) == 0 { // an operator asks for one more, wherever
@@ -44,9 +56,12 @@ func TestPromisesHoldUnderAnyFate(t *testing.T) {
 			randomStandings(fate, &v)
 		}
 	}
-	for _, role := range []job.Role{job.RolePrimary, job.RoleFallback, job.RoleRetry} {
-		if seen[role] < 1000 {
-			t.Errorf("only %d %s attempts were seen: the fates are too narrow to prove anything", seen[role], role)
+	for what, times := range map[string]int{
+		"primary": 1000, "fallback": 1000, "retry": 1000, "waits for a first attempt": 500,
+		"context_too_small": 100, "deadline_exceeded": 100, "unmappable": 100, "refused": 100,
+	} {
+		if seen[what] < times {
+			t.Errorf("%s was seen only %d times: the fates are too narrow to prove anything", what, seen[what])
 		}
 	}
 }
@@ -60,38 +75,34 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// broken says which promise a next attempt breaks. It is written from the rules, not from the code.
-func broken(v store.View, r failover.Rules, next store.NewAttempt) error {
-	standing := v.Standings[next.Target]
-	proven := len(standing.Reasons(r.Accepted)) == 0
-	inRoute := next.Target == v.Job.Target || next.Target == v.Job.Plan.Primary || slices.Contains(v.Job.Plan.Fallbacks, next.Target)
-	switch {
-	case v.Job.State.Final():
-		return fmt.Errorf("an attempt under a final job")
-	case len(v.Attempts) >= v.Job.Plan.MaxAttempts:
-		return fmt.Errorf("attempt %d of at most %d", len(v.Attempts)+1, v.Job.Plan.MaxAttempts)
-	case !r.Known(next.Target) || !inRoute:
-		return fmt.Errorf("%s is not to be used", next.Target)
-	case next.Target != v.Job.Target && (!proven || next.CertificationID != standing.Proof.CertificationID):
-		return fmt.Errorf("%s without proof", next.Target)
-	case next.Target == v.Job.Plan.Primary && v.Job.Plan.RequireCertifiedPrimary && !proven:
-		return fmt.Errorf("the primary without the proof that the route demands")
+// replica is what one replica knows at one moment, and how often it was asked to measure.
+type replica struct {
+	cooling  cooling
+	small    []providers.Target
+	measured map[providers.Target]int
+}
+
+func randomReplica(fate *rand.Rand, r *failover.Rules) *replica {
+	one := &replica{cooling: cooling{}, measured: map[providers.Target]int{}}
+	for _, target := range []providers.Target{alpha, beta, gamma, delta} {
+		if fate.IntN(3) == 0 {
+			one.cooling[target] = time.Duration(fate.IntN(120)) * time.Second
+		}
+		if fate.IntN(6) == 0 {
+			one.small = append(one.small, target)
+		}
 	}
-	for _, a := range v.Attempts {
-		if a.State.Blocks() {
-			return fmt.Errorf("attempt %d blocks", a.Number)
-		}
-		if a.State == job.Failed && a.Reason == string(providers.ReasonRefused) && v.Job.Plan.OnRefusal == "final" {
-			return fmt.Errorf("round a refusal")
-		}
-		if a.Target != next.Target {
-			continue
-		}
-		if a.State != job.Failed || !a.Retryable {
-			return fmt.Errorf("%s is out since attempt %d", next.Target, a.Number)
-		}
-		if next.NotBefore.Before(a.RetryAt) || !next.NotBefore.After(v.Now) {
-			return fmt.Errorf("%s is asked again at %s", next.Target, next.NotBefore)
+	r.Cooling, r.Fits = one.cooling.of, func(target providers.Target) bool {
+		one.measured[target]++
+		return !slices.Contains(one.small, target)
+	}
+	return one
+}
+
+func (r *replica) overasked() error {
+	for target, times := range r.measured {
+		if times > 1 {
+			return fmt.Errorf("%s was measured %d times", target, times)
 		}
 	}
 	return nil
@@ -107,6 +118,7 @@ func randomView(fate *rand.Rand) (store.View, failover.Rules) {
 	v.Job.Plan.MaxAttempts = 1 + fate.IntN(6)
 	v.Job.Plan.Fallbacks = v.Job.Plan.Fallbacks[:fate.IntN(3)]
 	v.Job.Plan.RequireCertifiedPrimary = fate.IntN(4) == 0
+	v.Job.Plan.Deadline = []time.Duration{0, time.Minute, 10 * time.Minute}[fate.IntN(3)]
 	v.Job.Plan.OnRefusal = []string{"final", "fallback"}[fate.IntN(2)]
 	randomStandings(fate, &v)
 	r := rules()
@@ -138,8 +150,8 @@ func randomStandings(fate *rand.Rand, v *store.View) {
 func randomEnd(fate *rand.Rand, v store.View, made store.NewAttempt) job.Attempt {
 	number := len(v.Attempts) + 1
 	a := job.Attempt{Target: made.Target, Role: made.Role, ID: fmt.Sprint("attempt-", number), State: job.Failed, Retryable: true}
-	a.Number = number
-	switch fate.IntN(12) {
+	a.Number, a.Sends = number, fate.IntN(3)
+	switch fate.IntN(13) {
 	case 0:
 		a.State, a.Reason = job.Unknown, string(providers.ReasonTimeout)
 	case 1:
@@ -152,6 +164,8 @@ func randomEnd(fate *rand.Rand, v store.View, made store.NewAttempt) job.Attempt
 		a.Reason, a.Retryable = string(providers.ReasonUnauthorized), false
 	case 6:
 		a.Reason, a.RetryAt = string(providers.ReasonRateLimited), v.Now.Add(time.Duration(fate.IntN(1000))*time.Second)
+	case 7:
+		a.Reason, a.Retryable = "unmappable", false
 	default:
 		a.Reason = string(providers.ReasonNotSent)
 	}

@@ -20,7 +20,7 @@ const (
 //
 // The order of the questions is part of the promise:
 //
-//  1. Did the request leave? If not: not_sent, also where a deadline was the cause.
+//  1. Did the request leave? If not: not_sent (unmappable where it could not be built), also where a deadline was the cause.
 //  2. Did a status arrive? If not: in doubt, timeout where a deadline ended the wait.
 //  3. Is the status other than 200? Then the status table decides, whatever the body says.
 //  4. Did the body arrive whole and within the limit? Cut short is in doubt, oversized is malformed.
@@ -52,7 +52,7 @@ func withoutStatus(ex Exchange) Outcome {
 	case ex.Wrote:
 		return lost(ex, "no answer after the request was sent")
 	case ex.Unbuildable:
-		return failed(ReasonNotSent, false, because("the request could not be built", ex.Err))
+		return failed(ReasonUnmappable, false, because("the request could not be built", ex.Err))
 	default:
 		return failed(ReasonNotSent, true, because("the request was not sent", ex.Err))
 	}

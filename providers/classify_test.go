@@ -114,7 +114,7 @@ func TestClassifyWithoutStatus(t *testing.T) {
 		{name: "refused dial", ex: providers.Exchange{RequestBody: []byte("{}"), Err: syscall.ECONNREFUSED}, verdict: no, reason: providers.ReasonNotSent, retryable: true, detail: "connection refused"},
 		{name: "no error given", ex: providers.Exchange{}, verdict: no, reason: providers.ReasonNotSent, retryable: true},
 		{name: "deadline before the first byte", ex: providers.Exchange{Err: context.DeadlineExceeded}, verdict: no, reason: providers.ReasonNotSent, retryable: true},
-		{name: "unbuildable", ex: providers.Exchange{Unbuildable: true, Err: errors.New("no messages")}, verdict: no, reason: providers.ReasonNotSent, detail: "could not be built: no messages"},
+		{name: "unbuildable", ex: providers.Exchange{Unbuildable: true, Err: errors.New("no messages")}, verdict: no, reason: providers.ReasonUnmappable, detail: "could not be built: no messages"},
 		{name: "deadline after the first byte", ex: lost(context.DeadlineExceeded), verdict: indoubt, reason: providers.ReasonTimeout},
 		{name: "wrapped deadline", ex: lost(fmt.Errorf("read: %w", os.ErrDeadlineExceeded)), verdict: indoubt, reason: providers.ReasonTimeout},
 		{name: "cancelled by us", ex: lost(context.Canceled), verdict: indoubt, reason: providers.ReasonConnectionLost},

@@ -16,7 +16,8 @@ type Reason string
 
 const (
 	ReasonNone              Reason = ""
-	ReasonNotSent           Reason = "not_sent"           // refused dial, DNS, TLS, or a request that could not be built
+	ReasonNotSent           Reason = "not_sent"           // refused dial, DNS, TLS
+	ReasonUnmappable        Reason = "unmappable"         // a request that could not be built: the fault is ours, wherever it is sent
 	ReasonRejected          Reason = "rejected"           // 400 404 413 422 and other 4xx
 	ReasonUnauthorized      Reason = "unauthorized"       // 401 403
 	ReasonRateLimited       Reason = "rate_limited"       // 429, and 503 with Retry-After

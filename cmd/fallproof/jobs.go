@@ -21,7 +21,7 @@ type jobsFlags struct {
 func (p *program) jobsCommand() *cobra.Command {
 	var flags jobsFlags
 	command := group("jobs", "Look after jobs of a running service",
-		p.jobsGetCommand(&flags), p.jobsListCommand(&flags), p.jobsAttemptsCommand(&flags),
+		p.jobsGetCommand(&flags), p.jobsListCommand(&flags), p.jobsDoubtsCommand(&flags), p.jobsAttemptsCommand(&flags),
 		p.jobsResolveCommand(&flags), p.jobsReleaseCommand(&flags), p.jobsCancelCommand(&flags))
 	command.Long = "A client of the HTTP API. " + keyVariable + " holds the API key; resolve, release and the cancelling of an\n" +
 		"attempt need one with the scope operator. Exit 1 when the service says no."
@@ -40,9 +40,7 @@ func (p *program) jobsGetCommand(flags *jobsFlags) *cobra.Command {
 			if wait > 0 {
 				header.Set("Prefer", "wait="+strconv.Itoa(wait))
 			}
-			return p.show(cmd.Context(), flags, http.MethodGet, jobPath(args[0]), header, nil, func(answer jsontext.Value) (string, error) {
-				return p.describeWithDoubts(cmd.Context(), flags, answer)
-			})
+			return p.show(cmd.Context(), flags, http.MethodGet, jobPath(args[0]), header, nil, p.describeJob)
 		},
 	}
 	command.Flags().IntVar(&wait, "wait", 0, "wait so many seconds for the outcome, at most 60")
@@ -83,28 +81,21 @@ func (p *program) jobsAttemptsCommand(flags *jobsFlags) *cobra.Command {
 	}
 }
 
-// describeWithDoubts adds to a job in doubt what blocks it, since when, and what would end the doubt.
-func (p *program) describeWithDoubts(ctx context.Context, flags *jobsFlags, answer jsontext.Value) (string, error) {
-	described, err := p.describeJob(answer)
-	var j shownJob
-	if err == nil {
-		err = json.Unmarshal(answer, &j)
+// jobsDoubtsCommand works through the queue of doubts: what blocks each job, since when, and the command that
+// ends it.
+func (p *program) jobsDoubtsCommand(flags *jobsFlags) *cobra.Command {
+	var limit int
+	command := &cobra.Command{
+		Use: "doubts", Short: "Work through the jobs in doubt, oldest first", Args: cobra.NoArgs,
+		Long:    "For each job: what blocks it, since when, what happens next by itself, and the commands that end the doubt.",
+		Example: "  fallproof jobs doubts\n  fallproof jobs doubts --limit 1",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			path := "/v1/jobs?state=unknown&limit=" + strconv.Itoa(limit)
+			return p.show(cmd.Context(), flags, http.MethodGet, path, nil, nil, p.describeDoubts)
+		},
 	}
-	if err != nil || j.State != "unknown" {
-		return described, err
-	}
-	c, err := p.newClient(flags.url)
-	if err != nil {
-		return "", err
-	}
-	var page listOf[shownAttempt]
-	if err := c.call(ctx, http.MethodGet, jobPath(j.ID)+"/attempts", nil, nil, &page); err != nil {
-		return "", err
-	}
-	for _, each := range page.Items {
-		described += p.describeDoubt(each)
-	}
-	return described, nil
+	command.Flags().IntVar(&limit, "limit", 10, "how many at most")
+	return command
 }
 
 func jobPath(id string) string { return "/v1/jobs/" + url.PathEscape(id) }

@@ -27,20 +27,54 @@ type shownJob struct {
 		} `json:"targets"`
 	} `json:"error"`
 	Result jsontext.Value `json:"result"`
+	Doubt  *shownDoubt    `json:"doubt"`
+
+	Waiting *struct {
+		Attempt   int        `json:"attempt"`
+		Target    string     `json:"target"`
+		NotBefore *time.Time `json:"not_before"`
+	} `json:"waiting"`
+	Usage *struct {
+		TotalTokens int  `json:"total_tokens"`
+		AtLeast     bool `json:"at_least"`
+	} `json:"usage"`
+}
+
+// shownDoubt is what stands in the way of a job in doubt.
+type shownDoubt struct {
+	Attempt  int        `json:"attempt"`
+	Target   string     `json:"target"`
+	State    string     `json:"state"`
+	Reason   string     `json:"reason"`
+	Detail   *string    `json:"detail"`
+	Since    *time.Time `json:"since"`
+	Heard    bool       `json:"heard"`
+	NextStep *struct {
+		Step  string    `json:"step"`
+		DueAt time.Time `json:"due_at"`
+	} `json:"next_step"`
+	Asked   int     `json:"asked"`
+	Finding *string `json:"finding"`
+}
+
+// shownQueue is the queue of doubts.
+type shownQueue struct {
+	Items       []jsontext.Value `json:"items"`
+	Total       int              `json:"total"`
+	OldestAgeMS int64            `json:"oldest_age_ms"`
 }
 
 type shownAttempt struct {
-	ID        string     `json:"id"`
-	JobID     string     `json:"job_id"`
-	Number    int        `json:"number"`
-	Role      string     `json:"role"`
-	Target    string     `json:"target"`
-	State     string     `json:"state"`
-	Reason    *string    `json:"reason"`
-	Detail    *string    `json:"detail"`
-	StartedAt *time.Time `json:"started_at"`
-	Sends     int        `json:"sends"`
-	LatencyMS *int64     `json:"latency_ms"`
+	ID        string  `json:"id"`
+	JobID     string  `json:"job_id"`
+	Number    int     `json:"number"`
+	Role      string  `json:"role"`
+	Target    string  `json:"target"`
+	State     string  `json:"state"`
+	Reason    *string `json:"reason"`
+	Detail    *string `json:"detail"`
+	Sends     int     `json:"sends"`
+	LatencyMS *int64  `json:"latency_ms"`
 }
 
 func (p *program) describeJob(answer jsontext.Value) (string, error) {
@@ -63,7 +97,55 @@ func (p *program) describeJob(answer jsontext.Value) (string, error) {
 	if len(j.Result) > 0 && j.Result.Kind() != 'n' {
 		fmt.Fprintf(&out, "  result: %s\n", visible(string(j.Result)))
 	}
+	if j.Usage != nil {
+		fmt.Fprintf(&out, "  tokens: %s\n", j.tokens())
+	}
+	if j.Waiting != nil {
+		fmt.Fprintf(&out, "  waiting: attempt %d at %s%s\n", j.Waiting.Attempt, visible(j.Waiting.Target), notBefore(j.Waiting.NotBefore))
+	}
+	if j.Doubt != nil {
+		out.WriteString(p.describeDoubt(j.ID, *j.Doubt))
+	}
 	return out.String(), nil
+}
+
+// tokens never says 0 of a cost that nobody knows.
+func (j shownJob) tokens() string {
+	switch {
+	case j.Usage.AtLeast && j.Usage.TotalTokens == 0:
+		return "not known yet"
+	case j.Usage.AtLeast:
+		return fmt.Sprintf("at least %d", j.Usage.TotalTokens)
+	default:
+		return strconv.Itoa(j.Usage.TotalTokens)
+	}
+}
+
+func notBefore(at *time.Time) string {
+	if at == nil {
+		return ""
+	}
+	return ", not before " + stamp(*at)
+}
+
+func (p *program) describeDoubts(answer jsontext.Value) (string, error) {
+	var queue shownQueue
+	if err := json.Unmarshal(answer, &queue); err != nil {
+		return "", err
+	}
+	if queue.Total == 0 {
+		return "no job is in doubt\n", nil
+	}
+	age := (time.Duration(queue.OldestAgeMS) * time.Millisecond).Round(time.Second)
+	text := fmt.Sprintf("jobs in doubt: %d, the oldest for %s\n", queue.Total, age)
+	for _, item := range queue.Items {
+		described, err := p.describeJob(item)
+		if err != nil {
+			return "", err
+		}
+		text += "\n" + described
+	}
+	return text, nil
 }
 
 func (p *program) describeAttempt(answer jsontext.Value) (string, error) {
@@ -74,25 +156,43 @@ func (p *program) describeAttempt(answer jsontext.Value) (string, error) {
 	return fmt.Sprintf("attempt %d of job %s at %s is %s\n", a.Number, visible(a.JobID), visible(a.Target), p.paint(strong, visible(a.State))), nil
 }
 
-// describeDoubt says of an attempt in doubt what it blocks and which commands end the doubt; of a
-// released one, that it may still win.
-func (p *program) describeDoubt(a shownAttempt) string {
-	sent := ""
-	if a.StartedAt != nil {
-		sent = ", sent " + stamp(*a.StartedAt)
-	}
-	about := fmt.Sprintf("attempt %d at %s%s: %s %s", a.Number, visible(a.Target), sent, visible(text(a.Reason)), visible(text(a.Detail)))
-	switch a.State {
-	case "released":
+// describeDoubt says of an attempt in doubt what it blocks, what happens by itself, and which commands end
+// the doubt; of a released one, that it may still win.
+func (p *program) describeDoubt(jobID string, d shownDoubt) string {
+	about := fmt.Sprintf("attempt %d at %s%s: %s %s", d.Attempt, visible(d.Target), since(d.Since), visible(d.Reason), visible(text(d.Detail)))
+	if d.State == "released" {
 		return fmt.Sprintf("  %s; released: it blocks nothing and may still win\n", about)
-	case "unknown":
-		return fmt.Sprintf("  in doubt: %s\n  It may have taken effect, and blocks new attempts until it answers or one of these ends the doubt:\n"+
-			"    fallproof jobs release %[2]s %[3]d     stop waiting; a late answer may still win\n"+
-			"    fallproof jobs resolve %[2]s %[3]d     say how it ended: --outcome failed --note '…'\n"+
-			"    fallproof jobs cancel %[2]s %[3]d      fence it; it can never win\n", about, visible(a.JobID), a.Number)
-	default:
+	}
+	var out strings.Builder
+	fmt.Fprintf(&out, "  in doubt: %s\n  It may have taken effect, and blocks new attempts until the doubt ends.\n", about)
+	if d.Heard {
+		out.WriteString("  Its connection is open: an answer may still come.\n")
+	}
+	if d.Asked > 0 && d.Finding != nil {
+		fmt.Fprintf(&out, "  Asked %s: %s\n", times(d.Asked), visible(*d.Finding))
+	}
+	if d.NextStep != nil {
+		fmt.Fprintf(&out, "  By itself: %s at %s\n", visible(d.NextStep.Step), stamp(d.NextStep.DueAt))
+	}
+	fmt.Fprintf(&out, "  To end it:\n"+
+		"    fallproof jobs release %[1]s %[2]d     stop waiting; a late answer may still win\n"+
+		"    fallproof jobs resolve %[1]s %[2]d     say how it ended: --outcome failed --note '…'\n"+
+		"    fallproof jobs cancel %[1]s %[2]d      fence it; it can never win\n", visible(jobID), d.Attempt)
+	return out.String()
+}
+
+func since(at *time.Time) string {
+	if at == nil {
 		return ""
 	}
+	return ", since " + stamp(*at)
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return strconv.Itoa(n) + " times"
 }
 
 func number[T int | int64](n *T) string {

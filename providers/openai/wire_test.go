@@ -141,7 +141,7 @@ func TestUnbuildable(t *testing.T) {
 			g.Expect(ex.Unbuildable).To(gomega.BeTrue())
 			g.Expect(ex.RequestBody).To(gomega.BeNil())
 			out := read(ex)
-			g.Expect(out.Reason).To(gomega.Equal(providers.ReasonNotSent))
+			g.Expect(out.Reason).To(gomega.Equal(providers.ReasonUnmappable))
 			g.Expect(out.Retryable).To(gomega.BeFalse())
 			g.Expect(far.connections()).To(gomega.BeZero())
 		})

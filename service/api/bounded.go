@@ -57,6 +57,10 @@ func (b bounded) ListJobs(ctx context.Context, filter store.JobFilter) ([]job.Jo
 	return page.items, page.next, err
 }
 
+func (b bounded) Doubts(ctx context.Context, owner string) (store.Doubts, error) {
+	return within(ctx, b.limit, func(ctx context.Context) (store.Doubts, error) { return b.Store.Doubts(ctx, owner) })
+}
+
 func (b bounded) Attempt(ctx context.Context, ref job.Ref) (job.Attempt, error) {
 	return within(ctx, b.limit, func(ctx context.Context) (job.Attempt, error) { return b.Store.Attempt(ctx, ref) })
 }

@@ -49,6 +49,10 @@ func (h hung) ListJobs(ctx context.Context, _ store.JobFilter) ([]job.Job, strin
 	return nil, "", h.hang(ctx, "ListJobs")
 }
 
+func (h hung) Doubts(ctx context.Context, _ string) (store.Doubts, error) {
+	return store.Doubts{}, h.hang(ctx, "Doubts")
+}
+
 func (h hung) Attempt(ctx context.Context, _ job.Ref) (job.Attempt, error) {
 	return job.Attempt{}, h.hang(ctx, "Attempt")
 }
@@ -115,6 +119,7 @@ func TestAStoreThatHangsAsksToTryAgain(t *testing.T) {
 		"KeyByHash": {http.MethodPost, "/v1/jobs", "{}"},
 		"Job":       {http.MethodGet, "/v1/jobs/x", ""},
 		"ListJobs":  {http.MethodGet, "/v1/jobs", ""},
+		"Doubts":    {http.MethodGet, "/v1/jobs?state=unknown", ""},
 		"Attempt":   {http.MethodGet, "/v1/jobs/x/attempts/1", ""},
 		"Attempts":  {http.MethodGet, "/v1/jobs/x/attempts", ""},
 		"Events":    {http.MethodGet, "/v1/jobs/x/events", ""},

@@ -25,7 +25,7 @@ func (s *Server) listCertifications(c *gin.Context) error {
 	if filter.Limit, err = limit(parameters); err != nil {
 		return err
 	}
-	if filter.Cursor, err = cursor(parameters); err != nil {
+	if filter.Cursor, err = cursor(parameters, false); err != nil {
 		return err
 	}
 	items, next, err := s.store.Records(c.Request.Context(), filter)

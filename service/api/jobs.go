@@ -35,9 +35,22 @@ func (s *Server) createJob(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	made.Job = s.await(c, made.Job)
-	answerMade(c, made.Created, jobPath(made.Job.ID), viewJob(made.Job))
+	answerMade(c, made.Created, jobPath(made.Job.ID), s.describeMade(c, made))
 	return nil
+}
+
+// describeMade is the job as it stands when the client's wait is over. The job is accepted: whatever cannot be
+// read about it now does not take that back.
+func (s *Server) describeMade(c *gin.Context, made store.Made) jobDetail {
+	if made.Created && made.Attempt != nil && preferredWait(c.Request.Header) == 0 {
+		return viewDetail(made.Job, []job.Attempt{*made.Attempt})
+	}
+	awaited := s.await(c, made.Job)
+	detail, err := s.detail(c.Request.Context(), awaited)
+	if err != nil {
+		return jobDetail{jobView: viewJob(awaited)}
+	}
+	return detail
 }
 
 func (s *Server) readSubmission(c *gin.Context) (dispatch.Submission, error) {
@@ -69,7 +82,11 @@ func (s *Server) getJob(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	answer(c, http.StatusOK, viewJob(s.await(c, found)))
+	detail, err := s.detail(c.Request.Context(), s.await(c, found))
+	if err != nil {
+		return err
+	}
+	answer(c, http.StatusOK, detail)
 	return nil
 }
 
@@ -113,12 +130,20 @@ func (s *Server) listJobs(c *gin.Context) error {
 	if filter.Limit, err = limit(parameters); err != nil {
 		return err
 	}
-	if filter.Cursor, err = cursor(parameters); err != nil {
+	if filter.Cursor, err = cursor(parameters, filter.State == job.JobUnknown); err != nil {
 		return err
 	}
 	items, next, err := s.store.ListJobs(c.Request.Context(), filter)
 	if err != nil {
 		return err
+	}
+	if filter.State == job.JobUnknown {
+		queue, err := s.listDoubts(c.Request.Context(), filter.Owner, items, next)
+		if err != nil {
+			return err
+		}
+		answer(c, http.StatusOK, queue)
+		return nil
 	}
 	answer(c, http.StatusOK, pageOf(items, next, viewJob))
 	return nil

@@ -68,14 +68,19 @@ func limit(parameters map[string]string) (int, error) {
 }
 
 // cursor is the end of the page before: an id, as next_cursor gave it. Anything else would only be
-// compared with ids, and answer with a page that nobody asked for.
-func cursor(parameters map[string]string) (string, error) {
+// compared with ids, and answer with a page that nobody asked for. In the queue of doubts the moment of the
+// doubt stands before the id.
+func cursor(parameters map[string]string, ofDoubts bool) (string, error) {
 	written, ok := parameters["cursor"]
 	if !ok {
 		return "", nil
 	}
-	id, err := uuid.Parse(written)
-	if err != nil || id.String() != written {
+	text := written
+	if ofDoubts {
+		_, text, ok = strings.Cut(written, ".")
+	}
+	id, err := uuid.Parse(text)
+	if !ok || err != nil || id.String() != text {
 		return "", badParameter("cursor", "is not a next_cursor of an earlier answer")
 	}
 	return written, nil

@@ -44,7 +44,7 @@ func (s *Server) jobRoutes() []route {
 	return []route{
 		{
 			Method: http.MethodPost, Path: "/v1/jobs", Name: "createJob", Summary: "Create the job of an intent, or find the one that the key already names",
-			Scope: store.ScopeClient, Handle: s.createJob, Body: "NewJob", Key: true, Wait: true, Answers: made("Job"),
+			Scope: store.ScopeClient, Handle: s.createJob, Body: "NewJob", Key: true, Wait: true, Answers: made("JobDetail"),
 			Problems: []Kind{KeyConflict, UnknownContract, UnknownTarget, InvalidInput},
 		},
 		{
@@ -53,7 +53,7 @@ func (s *Server) jobRoutes() []route {
 		},
 		{
 			Method: http.MethodGet, Path: "/v1/jobs/:job", Name: "getJob", Summary: "One job",
-			Scope: scopeAny, Handle: s.getJob, Wait: true, Answers: ok("Job"), Problems: []Kind{NotFound},
+			Scope: scopeAny, Handle: s.getJob, Wait: true, Answers: ok("JobDetail"), Problems: []Kind{NotFound},
 		},
 		{
 			Method: http.MethodPost, Path: "/v1/jobs/:job/cancel", Name: "cancelJob", Summary: "Cancel the job and every open attempt of it",

@@ -44,6 +44,7 @@ type Store interface {
 	KeyFinder
 	Job(ctx context.Context, owner, jobID string) (job.Job, error)
 	ListJobs(ctx context.Context, filter store.JobFilter) (items []job.Job, next string, err error)
+	Doubts(ctx context.Context, owner string) (store.Doubts, error)
 	Attempt(ctx context.Context, ref job.Ref) (job.Attempt, error)
 	Attempts(ctx context.Context, owner, jobID string) ([]job.Attempt, error)
 	Events(ctx context.Context, owner, jobID string) ([]job.EventRecord, error)

@@ -31,6 +31,7 @@ type jobView struct {
 	CreatedAt      *time.Time     `json:"created_at"`
 	UpdatedAt      *time.Time     `json:"updated_at"`
 	CompletedAt    *time.Time     `json:"completed_at"`
+	UnknownSince   *time.Time     `json:"unknown_since"`
 }
 
 type failureView struct {
@@ -46,6 +47,7 @@ func viewJob(j job.Job) jobView {
 		Input: raw(j.Input), Target: j.Target.String(), State: j.State, Version: j.Version, CompletedBy: orNull(j.CompletedBy),
 		Result: raw(j.Result), Error: viewFailure(j.Error), Metadata: raw(j.Metadata),
 		CreatedAt: moment(j.CreatedAt), UpdatedAt: moment(j.UpdatedAt), CompletedAt: moment(j.CompletedAt),
+		UnknownSince: moment(j.UnknownSince),
 	}
 }
 

@@ -55,19 +55,20 @@ func (d *Dispatcher) explicit(ctx context.Context, j job.Job, key, sent string) 
 			return store.AddAttempt{}, err
 		}
 	}
+	contract, err := d.planner.contract(ctx, j.ContractDigest)
+	if err != nil {
+		return store.AddAttempt{}, err
+	}
 	add := store.AddAttempt{
 		Owner: j.Owner, JobID: j.ID, Accepted: d.config.Server.AcceptSources,
-		Refusals: failover.Refusals(j, target, d.planner.rules()),
+		Refusals: failover.Refusals(j, target, d.rules(contract, j)),
 		Attempt: store.NewAttempt{
 			IdempotencyKey: key, Fingerprint: job.AttemptRequest{Target: sent}.Fingerprint(), Role: job.RoleManual, Target: target,
+			Delay: d.circuits.Cooling(target),
 		},
 	}
 	if target == j.Target && !failover.NeedsProof(j.Plan, target) {
 		return add, nil
-	}
-	contract, err := d.planner.contract(ctx, j.ContractDigest)
-	if err != nil {
-		return add, err
 	}
 	if proof, ok := d.planner.key(contract, j.ContractDigest, target); ok {
 		add.Proof = &proof
@@ -115,5 +116,6 @@ func (d *Dispatcher) Targets(ctx context.Context, contract string) ([]failover.T
 	for _, standing := range read {
 		standings[standing.Key.Target] = standing
 	}
-	return failover.Status(d.config.Plan(found.contract), targets, standings, d.config.Server.AcceptSources), nil
+	rules := failover.Rules{Accepted: d.config.Server.AcceptSources, Cooling: d.circuits.Cooling}
+	return rules.Status(d.config.Plan(found.contract), targets, standings), nil
 }

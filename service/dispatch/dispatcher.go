@@ -9,7 +9,9 @@ import (
 
 	"github.com/fallproof/fallproof/providers"
 	"github.com/fallproof/fallproof/providers/openai"
+	"github.com/fallproof/fallproof/service/circuit"
 	"github.com/fallproof/fallproof/service/config"
+	"github.com/fallproof/fallproof/service/job"
 	"github.com/fallproof/fallproof/service/store"
 )
 
@@ -49,7 +51,9 @@ type Dispatcher struct {
 	slots   map[string]*slots
 	flights *flights
 	bells   *bells
+	steps   inHand
 
+	circuits   *circuit.Circuits
 	intake     context.Context // ends when nothing new is taken in
 	stopIntake context.CancelFunc
 	sending    context.Context // ends when connections are closed
@@ -72,7 +76,8 @@ func New(options Options) (*Dispatcher, error) {
 		options: options, store: options.Store, config: options.Config, bootID: newID(),
 		planner: newPlanner(options.Store, options.Config),
 		clients: map[string]providers.Provider{}, slots: map[string]*slots{},
-		flights: newFlights(), bells: newBells(), leasesKept: make(chan struct{}),
+		flights: newFlights(), bells: newBells(), steps: inHand{refs: map[job.Ref]bool{}},
+		circuits: circuit.New(circuitOf(options.Config)), leasesKept: make(chan struct{}),
 	}
 	d.log = options.Logger.With("boot_id", d.bootID)
 	for name, provider := range options.Config.Providers {

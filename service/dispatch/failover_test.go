@@ -162,7 +162,7 @@ func TestARequestThatCannotBeBuiltIsSentNowhere(t *testing.T) {
 	made := w.submit()
 	j := w.outcome(made)
 	w.Expect(j.State).To(gomega.Equal(job.JobFailed))
-	w.Expect(j.Error.Reason).To(gomega.Equal("not_sent"))
+	w.Expect(j.Error.Reason).To(gomega.Equal("unmappable"))
 	w.Expect(w.attempts(made)).To(gomega.HaveLen(1))
 	w.Expect(w.attempts(made)[0].Sends).To(gomega.BeZero())
 	w.ledgerMatches(made)
@@ -180,7 +180,7 @@ func TestAFallbackThatCannotRenderTheInputIsNotCalled(t *testing.T) {
 	w.Expect(w.outcome(made).State).To(gomega.Equal(job.JobFailed))
 	attempts := w.attempts(made)
 	w.Expect(attempts).To(gomega.HaveLen(2))
-	w.Expect(attempts[1].Reason).To(gomega.Equal("not_sent"))
+	w.Expect(attempts[1].Reason).To(gomega.Equal("unmappable"))
 	w.Expect(attempts[1].Detail).To(gomega.ContainSubstring("mood"))
 	w.ledgerMatches(made)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/fallproof/fallproof/providers"
+	"github.com/fallproof/fallproof/service/circuit"
 	"github.com/fallproof/fallproof/service/failover"
 	"github.com/fallproof/fallproof/service/job"
 	"github.com/fallproof/fallproof/service/store"
@@ -31,14 +32,38 @@ func (d *Dispatcher) listen(f *flight, c call) store.Change {
 	case <-heard:
 	case <-ctx.Done():
 	case <-soft.C:
+		f.slot.tell(circuit.Failure)
 		f.slot.giveBack()
+		if c.resends {
+			cancel() // the answer is not lost: it comes by the next send
+			break
+		}
 		d.doubt(f, heard)
 	}
 	if !hangsUp(ctx, heard) {
 		return d.inDoubt(providers.Outcome{Reason: providers.ReasonTimeout, Detail: "the provider's client did not return"}, nil)
 	}
 	c.rules.Now = time.Now()
-	return d.verdict(providers.Classify(exchange, c.rules), exchange)
+	outcome := providers.Classify(exchange, c.rules)
+	d.observe(f, outcome)
+	return d.ending(f, c, d.verdict(outcome, exchange))
+}
+
+// ending is what a verdict means for an attempt that may have been sent before. A provider's refusal to take
+// the second send says nothing about the first one.
+func (d *Dispatcher) ending(f *flight, c call, change store.Change) store.Change {
+	switch {
+	case change.Event == job.EventDoubt && c.resends && d.sending.Err() == nil:
+		change.Reason, change.Detail = reasonTimeout, "no answer by the soft deadline"
+	case change.Event == job.EventFailure && f.attempt.Sends > 1 && !saysOfTheWork[providers.Reason(change.Reason)]:
+		change.Event, change.Detail = job.EventDoubt, "sent again: "+change.Detail
+	}
+	return change
+}
+
+// saysOfTheWork are the failures that an attempt's own work can have ended in, however often it was sent.
+var saysOfTheWork = map[providers.Reason]bool{
+	providers.ReasonMalformed: true, providers.ReasonTruncated: true, providers.ReasonRefused: true, providers.ReasonContractViolation: true,
 }
 
 // hangsUp waits for the exchange, and past the end of ctx only for a moment.
@@ -62,7 +87,7 @@ func hangsUp(ctx context.Context, heard <-chan struct{}) bool {
 func (d *Dispatcher) doubt(f *flight, heard <-chan struct{}) {
 	_, err := d.apply(d.life, patience{enough: heard}, store.Change{
 		Ref: f.attempt.Ref, Event: job.EventDoubt, Reason: reasonTimeout, Detail: "no answer by the soft deadline",
-		By: d.bootID, Heard: true,
+		By: d.bootID, Heard: true, Send: f.attempt.Sends,
 	}, nil)
 	if err != nil && !final(err) {
 		d.log.Warn("the soft deadline was not stored", "job", f.job.ID, "attempt", f.attempt.Number, "error", err)

@@ -8,7 +8,9 @@ import (
 	"github.com/fallproof/fallproof/contracts"
 	"github.com/fallproof/fallproof/contracts/binding"
 	"github.com/fallproof/fallproof/contracts/certification"
+	"github.com/fallproof/fallproof/contracts/prompt"
 	"github.com/fallproof/fallproof/providers"
+	"github.com/fallproof/fallproof/providers/tokens"
 	"github.com/fallproof/fallproof/service/config"
 	"github.com/fallproof/fallproof/service/failover"
 	"github.com/fallproof/fallproof/service/job"
@@ -143,14 +145,18 @@ func (p *planner) candidates(contract *contracts.Contract, j job.Job) []certific
 	return keys
 }
 
-func (p *planner) rules() failover.Rules {
-	return failover.Rules{
-		Accepted: p.config.Server.AcceptSources,
-		Known: func(target providers.Target) bool {
-			_, ok := p.config.Profile(target)
-			return ok
-		},
+// fits says whether a job's request leaves room for its answer in a target's window.
+func (p *planner) fits(contract *contracts.Contract, j job.Job, target providers.Target) bool {
+	bound, err := p.bind(contract, j.ContractDigest, target)
+	if err != nil {
+		return true // its attempt says what is wrong
 	}
+	input, err := decodeInput(j.Input)
+	if err != nil {
+		return true
+	}
+	request, err := bound.Request(input)
+	return err != nil || prompt.Fits(request, tokens.Count)
 }
 
 // deadlines are those that a job was accepted with; a provider that came later has today's.

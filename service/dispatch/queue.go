@@ -22,6 +22,7 @@ const sqliteScheme = "sqlite:"
 func (d *Dispatcher) queueConfig() *river.Config {
 	workers := river.NewWorkers()
 	river.AddWorker(workers, &turnWorker{d: d})
+	river.AddWorker(workers, &dueWorker{d: d})
 	river.AddWorker(workers, &sweepWorker{d: d})
 	queues := map[string]river.QueueConfig{sweepQueue: {MaxWorkers: 1}}
 	for name, provider := range d.config.Providers {

@@ -166,9 +166,10 @@ func TestOrphansFallIntoDoubtAndAreNeverSentAgain(t *testing.T) {
 	w.Expect(w.job(running).State).To(gomega.Equal(job.JobUnknown))
 	w.Expect(w.attempts(alive)[0].State).To(gomega.Equal(job.Running))
 
-	unheard := w.until(released.Attempt.Ref, func(a job.Attempt) bool { return !a.Heard })
-	w.Expect(unheard.State).To(gomega.Equal(job.Released), "time alone never turns doubt into failure")
 	w.Expect(w.outcome(released).CompletedBy).To(gomega.Equal(2), "a proven fallback may race it")
+	unheard := w.attempts(released)[0]
+	w.Expect(unheard.State).To(gomega.Equal(job.Superseded), "time alone never turns doubt into failure; the winner ends it")
+	w.Expect(unheard.Reason).To(gomega.Equal("unheard"))
 
 	unsent := w.becomes(waited.Attempt.Ref, job.Failed)
 	w.Expect(unsent.Reason).To(gomega.Equal("queue_timeout"))

@@ -1,12 +1,16 @@
 package dispatch
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"time"
 
+	"github.com/fallproof/fallproof/contracts"
 	"github.com/fallproof/fallproof/contracts/binding"
 	"github.com/fallproof/fallproof/contracts/value"
 	"github.com/fallproof/fallproof/providers"
+	"github.com/fallproof/fallproof/service/failover"
 	"github.com/fallproof/fallproof/service/job"
 	"github.com/fallproof/fallproof/service/store"
 )
@@ -14,6 +18,7 @@ import (
 // Reasons of this package's own.
 const (
 	reasonNotSent      = string(providers.ReasonNotSent)
+	reasonUnmappable   = string(providers.ReasonUnmappable)
 	reasonTimeout      = string(providers.ReasonTimeout)
 	reasonShutdown     = "shutdown"
 	reasonWorkerLost   = "worker_lost"
@@ -36,11 +41,11 @@ func (d *Dispatcher) launch(f *flight) {
 func (d *Dispatcher) run(f *flight) {
 	call, failed := d.prepare(f)
 	if failed == nil && !d.mayWrite(f) {
-		change := notSent(errors.New("the lease ran out before the request was sent"), true)
+		change := notSent(reasonNotSent, errors.New("the lease ran out before the request was sent"), true)
 		failed = &change
 	}
 	if failed != nil {
-		d.settle(f, *failed)
+		d.settle(f, d.ending(f, call, *failed))
 		return
 	}
 	d.log.Info("attempt sent", "job", f.job.ID, "attempt", f.attempt.Number, "attempt_id", f.attempt.ID,
@@ -54,35 +59,36 @@ type call struct {
 	request   providers.Request
 	deadlines job.Deadlines
 	rules     providers.Rules
+	resends   bool // by the job's policy it is sent again after silence, so that nobody need go on listening
 }
 
-// prepare makes the request of an attempt. What cannot be built is a definite failure, and is not
-// retried; an archive that cannot be read may be readable later.
+// prepare makes the request of an attempt. A target that left the configuration is a failure at this target
+// alone; a request that cannot be built is one of the job, since it is our own fault everywhere. An archive
+// that cannot be read may be readable later.
 func (d *Dispatcher) prepare(f *flight) (call, *store.Change) {
 	contract, err := d.planner.contract(d.life, f.job.ContractDigest)
 	if err != nil {
-		change := notSent(err, !unlessUnreadable(err))
+		change := notSent(reasonNotSent, err, !unlessUnreadable(err))
 		return call{}, &change
 	}
-	c, err := func() (call, error) {
-		bound, err := d.planner.bind(contract, f.job.ContractDigest, f.attempt.Target)
-		if err != nil {
-			return call{}, err
-		}
-		return d.callFor(f, bound)
-	}()
+	client, configured := d.clients[f.attempt.Target.Provider]
+	if _, ok := d.config.Profile(f.attempt.Target); !ok || !configured {
+		change := notSent(reasonNotSent, fmt.Errorf("target %s is not configured", f.attempt.Target), false)
+		return call{}, &change
+	}
+	c, err := d.callFor(f, contract)
 	if err != nil {
-		change := notSent(err, false)
+		change := notSent(reasonUnmappable, err, false)
 		return c, &change
 	}
+	c.client = client
 	return c, nil
 }
 
-func (d *Dispatcher) callFor(f *flight, bound *binding.Binding) (call, error) {
-	provider := f.attempt.Target.Provider
-	client, ok := d.clients[provider]
-	if !ok {
-		return call{}, fmt.Errorf("provider %s is not configured", provider)
+func (d *Dispatcher) callFor(f *flight, contract *contracts.Contract) (call, error) {
+	bound, err := d.planner.bind(contract, f.job.ContractDigest, f.attempt.Target)
+	if err != nil {
+		return call{}, err
 	}
 	input, err := decodeInput(f.job.Input)
 	if err != nil {
@@ -93,12 +99,40 @@ func (d *Dispatcher) callFor(f *flight, bound *binding.Binding) (call, error) {
 		return call{}, err
 	}
 	request.AttemptID = f.attempt.ID
+	request.Accepted = func(reference string) { d.noteReference(f, reference) }
 	return call{
-		client: client, request: request, deadlines: d.planner.deadlines(f.job.Plan, provider),
-		rules: providers.Rules{
-			ServerErrors: d.config.Providers[provider].ServerErrors, ExpectJSON: true, Check: bound.Judge(input, nil),
-		},
+		request: request, deadlines: d.deadlinesOf(f), rules: d.rulesOf(bound, input, f.attempt.Target),
+		resends: f.job.Plan.OnUnknown == job.OnUnknownResend && f.attempt.IdempotencyHeader != "",
 	}, nil
+}
+
+// deadlinesOf are the provider's, and never past the job's own deadline.
+func (d *Dispatcher) deadlinesOf(f *flight) job.Deadlines {
+	deadlines := d.planner.deadlines(f.job.Plan, f.attempt.Target.Provider)
+	if f.attempt.Role != job.RoleManual {
+		deadlines.Timeout = min(deadlines.Timeout, failover.Remaining(f.job, f.attempt.StartedAt))
+	}
+	return deadlines
+}
+
+func (d *Dispatcher) rulesOf(bound *binding.Binding, input map[string]any, target providers.Target) providers.Rules {
+	return providers.Rules{
+		ServerErrors: d.config.Providers[target.Provider].ServerErrors, ExpectJSON: true, Check: bound.Judge(input, nil), Now: time.Now(),
+	}
+}
+
+// rulesFor are those of an attempt that is not in flight here.
+func (d *Dispatcher) rulesFor(ctx context.Context, j job.Job, target providers.Target) (providers.Rules, error) {
+	contract, err := d.planner.contract(ctx, j.ContractDigest)
+	if err != nil {
+		return providers.Rules{}, err
+	}
+	bound, err := d.planner.bind(contract, j.ContractDigest, target)
+	if err != nil {
+		return providers.Rules{}, err
+	}
+	input, err := decodeInput(j.Input)
+	return d.rulesOf(bound, input, target), err
 }
 
 func decodeInput(text string) (map[string]any, error) {

@@ -33,6 +33,7 @@ func (d *Dispatcher) apply(ctx context.Context, patience patience, change store.
 	var applied store.Applied
 	tried, err := d.insist(ctx, patience, final, func(ctx context.Context) (err error) {
 		change.Decision = s.decision()
+		change.Decision.Doubt = d.doubtStep
 		applied, err = d.store.Apply(ctx, change)
 		return err
 	})
@@ -139,7 +140,7 @@ func limited(ctx context.Context, do func(context.Context) error) error {
 
 // settle brings the end of a flight to the store: its attempt is not running here afterwards.
 func (d *Dispatcher) settle(f *flight, change store.Change) {
-	change.Ref, change.By = f.attempt.Ref, d.bootID
+	change.Ref, change.By, change.Send = f.attempt.Ref, d.bootID, f.attempt.Sends
 	var s *step
 	_, err := d.insist(d.life, patience{}, unlessUnreadable, func(ctx context.Context) (err error) {
 		s, err = d.newStep(ctx, f.job)
@@ -165,8 +166,8 @@ func unlessUnreadable(err error) bool {
 }
 
 // notSent is the change of an attempt that provably wrote nothing to its provider.
-func notSent(cause error, retryable bool) store.Change {
+func notSent(reason string, cause error, retryable bool) store.Change {
 	return store.Change{
-		Event: job.EventFailure, Reason: reasonNotSent, Detail: fmt.Sprint(cause), Retryable: retryable, NotSent: true,
+		Event: job.EventFailure, Reason: reason, Detail: fmt.Sprint(cause), Retryable: retryable, NotSent: true,
 	}
 }

@@ -3,6 +3,8 @@ package dispatch
 import (
 	"context"
 	"sync"
+
+	"github.com/fallproof/fallproof/service/circuit"
 )
 
 // slots are the concurrent calls that this replica may make to one provider: first come, first served.
@@ -67,17 +69,27 @@ func (s *slots) hand() {
 	}
 }
 
-// slot is one taken slot. Its zero pointer is no slot, and giving that back does nothing.
+// slot is one taken slot, with the report that the target's circuit waits for. Its zero pointer is no
+// slot, and whatever is done to that does nothing.
 type slot struct {
-	of   *slots
-	once sync.Once
+	of     *slots
+	once   sync.Once
+	report func(circuit.Result) // nil = nobody waits for one; only its first call counts
 }
 
-// giveBack frees the slot, once.
+// tell says how the send went.
+func (s *slot) tell(result circuit.Result) {
+	if s != nil && s.report != nil {
+		s.report(result)
+	}
+}
+
+// giveBack frees the slot, once. Where nothing was said about a send, there was none.
 func (s *slot) giveBack() {
 	if s == nil {
 		return
 	}
+	s.tell(circuit.Neither)
 	s.once.Do(func() {
 		s.of.mu.Lock()
 		defer s.of.mu.Unlock()

@@ -27,13 +27,14 @@ func (d *Dispatcher) newStep(ctx context.Context, j job.Job) (*step, error) {
 		return nil, err
 	}
 	s := &step{d: d, id: newID()}
-	rules := d.planner.rules()
+	rules := d.rules(contract, j)
 	s.decided = store.Decision{
 		Candidates: d.planner.candidates(contract, j),
 		Decide: func(view store.View) store.Step {
 			next := failover.Next(view, rules)
 			if next.Attempt != nil {
 				s.complete(next.Attempt, view.Job.Plan)
+				s.withinDeadline(next.Attempt, view)
 			}
 			return next
 		},
@@ -61,15 +62,24 @@ func (s *step) complete(next *store.NewAttempt, plan job.Plan) {
 	}
 	s.giveBack() // of a transaction that did not commit
 	provider := next.Target.Provider
-	if slots, ok := s.d.slots[provider]; ok && next.NotBefore.IsZero() && !s.d.flights.isClosed() {
-		s.slot, _ = slots.try()
+	if next.NotBefore.IsZero() && next.Delay == 0 && !s.d.flights.isClosed() {
+		s.slot = s.d.tryPlace(next.Target)
 	}
 	if s.slot != nil {
-		next.BootID, next.Lease = s.d.bootID, s.d.options.Lease
+		next.BootID, next.Lease, next.Settling = s.d.bootID, s.d.options.Lease, s.d.settling(next.Target)
 		return
 	}
 	next.Queue = store.QueueName(provider)
 	next.Wait = s.d.planner.deadlines(plan, provider).QueueTimeout
+}
+
+// withinDeadline has a waiting attempt given up by the job's own deadline.
+func (s *step) withinDeadline(next *store.NewAttempt, view store.View) {
+	begins := view.Now
+	if next.NotBefore.After(begins) {
+		begins = next.NotBefore
+	}
+	next.Wait = min(next.Wait, failover.Remaining(view.Job, begins))
 }
 
 // launch runs the attempt that the step made, if it is to be run here and now; it then takes the slot

@@ -34,9 +34,14 @@ func (w *sweepWorker) Work(ctx context.Context, _ *river.Job[sweepArgs]) error {
 	return nil
 }
 
-// sweep ends what is overdue: orphans fall into doubt, and whatever waited too long is given up. Each is
-// decided inside its own write, which asks once more whether the attempt is overdue.
+// sweep ends what is overdue and makes the automatic steps that are late.
 func (d *Dispatcher) sweep(ctx context.Context) error {
+	return errors.Join(d.sweepOverdue(ctx), d.sweepSteps(ctx))
+}
+
+// sweepOverdue ends what is overdue: orphans fall into doubt, and whatever waited too long is given up. Each is
+// decided inside its own write, which asks once more whether the attempt is overdue.
+func (d *Dispatcher) sweepOverdue(ctx context.Context) error {
 	for {
 		overdue, err := d.store.Overdue(ctx, sweepPage)
 		if err != nil {

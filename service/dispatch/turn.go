@@ -72,8 +72,7 @@ func (d *Dispatcher) tryTurn(ctx context.Context, args store.TurnArgs) error {
 	if err != nil || attempt == nil {
 		return err
 	}
-	slots, ok := d.slots[attempt.Target.Provider]
-	if !ok {
+	if _, ok := d.slots[attempt.Target.Provider]; !ok {
 		return nil
 	}
 	// Measured from here, so that no clock is compared, and from its creation, so that it is not given up
@@ -81,7 +80,7 @@ func (d *Dispatcher) tryTurn(ctx context.Context, args store.TurnArgs) error {
 	patience, cancel := context.WithTimeout(ctx, attempt.StartBy.Sub(attempt.CreatedAt))
 	defer cancel()
 	defer context.AfterFunc(d.intake, cancel)()
-	taken, err := slots.take(patience)
+	taken, err := d.takePlace(patience, attempt.Target)
 	switch {
 	case err == nil:
 		return d.takeTurn(ctx, *attempt, taken)
@@ -118,6 +117,7 @@ func (d *Dispatcher) takeTurn(ctx context.Context, attempt job.Attempt, taken *s
 	began := time.Now()
 	change := store.Change{
 		Ref: attempt.Ref, Event: job.EventTurn, By: d.bootID, BootID: d.bootID, Lease: d.options.Lease,
+		Settling: d.settling(attempt.Target),
 	}
 	var applied store.Applied
 	tried, err := d.insist(ctx, patience{enough: d.intake.Done()}, final, func(ctx context.Context) (err error) {

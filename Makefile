@@ -39,6 +39,10 @@ test: postgres nginx with-postgres ## everything, on SQLite and on a real Postgr
 	go vet $(PACKAGES)
 	$(WITH_POSTGRES) go test -vet=off -timeout 15m $(TESTFLAGS) $(PACKAGES)
 
+.PHONY: chaos
+chaos: postgres ## replicas, database and providers broken at random under load (JOBS=, FOR=, SEED=)
+	go test ./suites/chaos -count=1 -v -timeout 60m -args -chaos.jobs=$(or $(JOBS),2500) -chaos.time=$(or $(FOR),4m) -chaos.seed=$(or $(SEED),0)
+
 .PHONY: bench
 bench: postgres with-postgres ## the benchmarks; they report and do not judge (PACKAGES=, BENCH=)
 	$(WITH_POSTGRES) go test -vet=off -timeout 30m -run '^$$' -bench '$(BENCH)' -benchmem -p 1 $(TESTFLAGS) $(PACKAGES)

@@ -1,0 +1,122 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+	"runtime"
+	"strings"
+	"syscall"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+)
+
+var (
+	bootID = regexp.MustCompile(`boot_id=([0-9a-f-]{36})`)
+	// alarms are what no log may hold.
+	alarms = regexp.MustCompile(`(?i)\bpanic\b|DATA RACE|goroutine leak|fatal error|concurrent map`)
+	// explained is what a replica says that could not start without its database.
+	explained = regexp.MustCompile(`^fallproof: .*(cannot be opened|database|postgres|store)`)
+	goroutine = regexp.MustCompile(`(?m)^goroutine \d+ `)
+)
+
+// homes says on which replica each boot id was.
+func (w *world) homes() map[string]string {
+	found := map[string]string{}
+	for _, r := range w.replicas {
+		for _, text := range r.logs() {
+			for _, match := range bootID.FindAllStringSubmatch(text, -1) {
+				found[match[1]] = r.name
+			}
+		}
+	}
+	return found
+}
+
+// logs are what the replica's processes wrote, in order.
+func (r *replica) logs() []string {
+	GinkgoHelper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var texts []string
+	for _, each := range r.lives {
+		text, err := os.ReadFile(each.log)
+		Expect(err).NotTo(HaveOccurred())
+		texts = append(texts, string(text))
+	}
+	return texts
+}
+
+// dump ends the replica's process with a dump of its goroutines, and counts them.
+func (r *replica) dump() int {
+	GinkgoHelper()
+	r.retire(syscall.SIGQUIT)
+	Eventually(r.over).WithTimeout(patience).Should(BeClosed())
+	texts := r.logs()
+	return len(goroutine.FindAllString(texts[len(texts)-1], -1))
+}
+
+// endsInOrder looks at what the replicas hold when all is done, and ends them: one with a dump of its
+// goroutines, the others as an operator would.
+func (w *world) endsInOrder(ctx context.Context) {
+	By("having no connections but those of the pools")
+	most := int64(max(8, 6*runtime.GOMAXPROCS(0)) + 2) // what the store opens, and those that only listen
+	Eventually(w.provider.open.Load).WithTimeout(patience).WithPolling(poll).Should(BeZero(), "connections to providers")
+	Eventually(func(g Gomega, ctx context.Context) {
+		var backends, open int64
+		for _, r := range w.replicas {
+			g.Expect(r.bridge.open.Load()).To(BeNumerically("<=", most), r.name)
+			open += r.bridge.open.Load()
+		}
+		g.Expect(w.db.QueryRow(ctx, `SELECT count(*) FROM pg_stat_activity
+			WHERE datname = current_database() AND application_name = 'fallproof'`).Scan(&backends)).To(Succeed())
+		g.Expect(backends).To(Equal(open), "backends that no replica knows of")
+	}).WithContext(ctx).WithTimeout(patience).WithPolling(poll).Should(Succeed())
+
+	By("having said nothing alarming, and ended only where there is a reason")
+	for _, r := range w.replicas {
+		for i, text := range r.logs() {
+			Expect(alarms.FindString(text)).To(BeEmpty(), "%s of %s\n%s", r.lives[i].log, r.name, around(text))
+		}
+		Expect(r.unexplained()).To(BeEmpty(), w.again)
+	}
+
+	By("holding little more than a replica that had nothing to do")
+	first := w.measure(ctx, w.replicas[0])
+	w.book.count("goroutines of an untouched replica", w.idle.goroutines)
+	w.book.count("goroutines of a replica after the run", first.goroutines)
+	Expect(first.goroutines).To(BeNumerically("<=", w.idle.goroutines+int(2*most)), w.again)
+	Expect(first.files).To(BeNumerically("<=", w.idle.files+int(most)), w.again)
+
+	By("ending when asked to")
+	for _, r := range w.replicas[1:] {
+		r.retire(syscall.SIGTERM)
+		Eventually(r.over).WithTimeout(patience).Should(BeClosed(), r.name)
+		Expect(r.lives[len(r.lives)-1].exit).To(Equal("<nil>"), "%s\n%s", r.name, r.lastWords())
+	}
+}
+
+// unexplained are the lives that ended although nobody ended them and the database was there.
+func (r *replica) unexplained() (found []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, each := range r.lives[:len(r.lives)-1] {
+		text, err := os.ReadFile(each.log)
+		lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+		if err != nil || !each.ours && !explained.MatchString(lines[len(lines)-1]) {
+			found = append(found, fmt.Sprintf("%s ended (%s): %s", each.log, each.exit, lines[len(lines)-1]))
+		}
+	}
+	return found
+}
+
+// around is what stands next to the first alarm of a log.
+func around(text string) string {
+	at := alarms.FindStringIndex(text)
+	if at == nil {
+		return ""
+	}
+	return text[max(0, at[0]-500):min(len(text), at[1]+2000)]
+}

@@ -32,24 +32,29 @@ func TestProfileValidate(t *testing.T) {
 		change func(*providers.Profile)
 		want   string
 	}{
-		"sound":             {func(*providers.Profile) {}, ""},
-		"path and port":     {func(p *providers.Profile) { p.BaseURL = "http://127.0.0.1:8080/v1/" }, ""},
-		"no base URL":       {func(p *providers.Profile) { p.BaseURL = "" }, "base_url"},
-		"relative":          {func(p *providers.Profile) { p.BaseURL = "/v1" }, "absolute http or https"},
-		"other scheme":      {func(p *providers.Profile) { p.BaseURL = "ftp://x/v1" }, "absolute http or https"},
-		"no host":           {func(p *providers.Profile) { p.BaseURL = "https://:80/" }, "absolute http or https"},
-		"unparsable":        {func(p *providers.Profile) { p.BaseURL = "https://a b%zz" }, "not a URL"},
-		"password in it":    {func(p *providers.Profile) { p.BaseURL = "https://u:hunter2@x/v1" }, "api_key_env"},
-		"query":             {func(p *providers.Profile) { p.BaseURL = "https://x/v1?key=1" }, "query"},
-		"fragment":          {func(p *providers.Profile) { p.BaseURL = "https://x/v1#a" }, "fragment"},
-		"no model":          {func(p *providers.Profile) { p.Model = "" }, "model"},
-		"negative window":   {func(p *providers.Profile) { p.ContextWindow = -1 }, "context_window: -1"},
-		"source":            {func(p *providers.Profile) { p.Source = "" }, `source: "" is not allowed; want one of live, replay, simulated`},
-		"tokenizer":         {func(p *providers.Profile) { p.Tokenizer = "gpt2" }, `tokenizer: "gpt2" is not allowed; want one of o200k_base, cl100k_base, none`},
-		"system role":       {func(p *providers.Profile) { p.SystemRole = "user" }, `system_role: "user" is not allowed; want one of system, developer, merge`},
-		"temperature":       {func(p *providers.Profile) { p.Temperature = "0" }, `temperature: "0" is not allowed; want one of free, omit`},
-		"max tokens field":  {func(p *providers.Profile) { p.MaxTokensField = "" }, `max_tokens_field: "" is not allowed; want one of max_completion_tokens, max_tokens`},
-		"structured output": {func(p *providers.Profile) { p.StructuredOutput = "xml" }, `structured_output: "xml" is not allowed; want one of json_schema, json_object, none`},
+		"sound":              {func(*providers.Profile) {}, ""},
+		"path and port":      {func(p *providers.Profile) { p.BaseURL = "http://127.0.0.1:8080/v1/" }, ""},
+		"no base URL":        {func(p *providers.Profile) { p.BaseURL = "" }, "base_url"},
+		"relative":           {func(p *providers.Profile) { p.BaseURL = "/v1" }, "absolute http or https"},
+		"other scheme":       {func(p *providers.Profile) { p.BaseURL = "ftp://x/v1" }, "absolute http or https"},
+		"no host":            {func(p *providers.Profile) { p.BaseURL = "https://:80/" }, "absolute http or https"},
+		"unparsable":         {func(p *providers.Profile) { p.BaseURL = "https://a b%zz" }, "not a URL"},
+		"password in it":     {func(p *providers.Profile) { p.BaseURL = "https://u:hunter2@x/v1" }, "api_key_env"},
+		"query":              {func(p *providers.Profile) { p.BaseURL = "https://x/v1?key=1" }, "query"},
+		"fragment":           {func(p *providers.Profile) { p.BaseURL = "https://x/v1#a" }, "fragment"},
+		"no model":           {func(p *providers.Profile) { p.Model = "" }, "model"},
+		"negative window":    {func(p *providers.Profile) { p.ContextWindow = -1 }, "context_window: -1"},
+		"source":             {func(p *providers.Profile) { p.Source = "" }, `source: "" is not allowed; want one of live, replay, simulated`},
+		"tokenizer":          {func(p *providers.Profile) { p.Tokenizer = "gpt2" }, `tokenizer: "gpt2" is not allowed; want one of o200k_base, cl100k_base, none`},
+		"system role":        {func(p *providers.Profile) { p.SystemRole = "user" }, `system_role: "user" is not allowed; want one of system, developer, merge`},
+		"temperature":        {func(p *providers.Profile) { p.Temperature = "0" }, `temperature: "0" is not allowed; want one of free, omit`},
+		"max tokens field":   {func(p *providers.Profile) { p.MaxTokensField = "" }, `max_tokens_field: "" is not allowed; want one of max_completion_tokens, max_tokens`},
+		"stored completions": {func(p *providers.Profile) { p.Reconcile = "stored_completions" }, ""},
+		"responses":          {func(p *providers.Profile) { p.Reconcile = "responses" }, ""},
+		"reconcile":          {func(p *providers.Profile) { p.Reconcile = "none" }, `reconcile: "none" is not allowed; want one of stored_completions, responses`},
+		"idempotency header": {func(p *providers.Profile) { p.IdempotencyHeader = "X-Request_Id.2" }, ""},
+		"no header's name":   {func(p *providers.Profile) { p.IdempotencyHeader = "Idempotency Key" }, `idempotency_header: "Idempotency Key" is not the name of a header`},
+		"structured output":  {func(p *providers.Profile) { p.StructuredOutput = "xml" }, `structured_output: "xml" is not allowed; want one of json_schema, json_object, none`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := gomega.NewWithT(t)
@@ -92,6 +97,27 @@ func TestProfileDigest(t *testing.T) {
 		seen[digest] = fields.Field(i).Name
 	}
 	g.Expect(sound().Digest()).To(gomega.Equal(sound().Digest()))
+}
+
+// TestProfileDigestOfBefore: proofs that were won before a field existed stay good where it is absent.
+func TestProfileDigestOfBefore(t *testing.T) {
+	gomega.NewWithT(t).Expect(sound().Digest()).To(gomega.Equal("3090d3865ed94b264bce4726d6707a15543e61922ea3f442111510382f2902e7"))
+}
+
+func TestValidateIdempotencyHeader(t *testing.T) {
+	g := gomega.NewWithT(t)
+	for _, good := range []string{"", "Idempotency-Key", "X-Idempotency-Key", "x-request-id", "!#$%&'*+-.^_`|~09azAZ"} {
+		g.Expect(providers.ValidateIdempotencyHeader(good)).To(gomega.Succeed(), good)
+	}
+	for _, bad := range []string{" ", "a b", "a:", "Key\r\nX: y", "schlüssel", "a\x00", "(a)", `"a"`, "a/b"} {
+		g.Expect(providers.ValidateIdempotencyHeader(bad)).To(gomega.MatchError(gomega.ContainSubstring("is not the name of a header")), bad)
+	}
+	for _, own := range []string{
+		"Authorization", "content-type", "Content-Length", "HOST", "Accept", "Accept-Encoding", "User-Agent", "x-fallproof-attempt",
+		"Connection", "Keep-Alive", "Proxy-Connection", "Proxy-Authorization", "TE", "Trailer", "Transfer-Encoding", "Upgrade", "HTTP2-Settings", "Expect", "Cookie",
+	} {
+		g.Expect(providers.ValidateIdempotencyHeader(own)).To(gomega.MatchError(gomega.ContainSubstring(own+" is set by the client itself")), own)
+	}
 }
 
 func TestWireMessages(t *testing.T) {

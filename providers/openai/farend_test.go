@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -23,6 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // received is one request as the far end read it.
 type received struct {
 	method, path string
+	uri          string // as it stood on the wire
 	header       http.Header
 	body         []byte
 }
@@ -88,7 +90,7 @@ func (f *farEnd) serve(conn net.Conn, answer reply) {
 			return
 		}
 		f.mu.Lock()
-		f.seen = append(f.seen, received{request.Method, request.URL.Path, request.Header, body})
+		f.seen = append(f.seen, received{request.Method, request.URL.Path, request.RequestURI, request.Header, body})
 		n := len(f.seen)
 		f.mu.Unlock()
 		if !answer(n, conn) {
@@ -131,6 +133,20 @@ func sends(text string, keep bool) reply {
 func silent(_ int, conn net.Conn) bool {
 	_, _ = io.Copy(io.Discard, conn)
 	return false
+}
+
+// answers writes a whole answer of JSON, with these header lines besides.
+func answers(status int, body string, lines ...string) reply {
+	head := fmt.Sprintf("HTTP/1.1 %d Said\r\nContent-Type: application/json\r\nContent-Length: %d\r\n", status, len(body))
+	for _, line := range lines {
+		head += line + "\r\n"
+	}
+	return sends(head+"\r\n"+body, true)
+}
+
+// inTurn is one reply a request; the last one is repeated.
+func inTurn(replies ...reply) reply {
+	return func(n int, conn net.Conn) bool { return replies[min(n, len(replies))-1](n, conn) }
 }
 
 func hangsUp(int, net.Conn) bool { return false }

@@ -90,6 +90,35 @@ func TestConnections(t *testing.T) {
 	}
 }
 
+// TestIdempotentPOSTs: net/http sends a POST again, unasked, when a reused connection closes before the
+// answer and the request looks idempotent to it. Whatever a profile declares, one Send stays one POST.
+func TestIdempotentPOSTs(t *testing.T) {
+	for _, name := range []string{"Idempotency-Key", "x-idempotency-key", "X-Request-Id"} {
+		for _, reconcile := range []string{providers.ReconcileNone, providers.ReconcileStoredCompletions, providers.ReconcileResponses} {
+			for fault, answer := range map[string]reply{"closes": hangsUp, "resets": resets, "closes inside the header": sends("HTTP/1.1 2", false)} {
+				t.Run(name+" "+reconcile+" "+fault, func(t *testing.T) {
+					first := answer200
+					if reconcile == providers.ReconcileResponses {
+						first = fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(response("completed")), response("completed"))
+					}
+					far := listen(t, inTurn(sends(first, true), answer))
+					c := client(t, openai.Config{BaseURL: far.url})
+					r := request()
+					r.Profile.IdempotencyHeader, r.Profile.Reconcile = name, reconcile
+					g := gomega.NewWithT(t)
+					g.Expect(read(far.send(t, t.Context(), c, r)).Verdict).To(gomega.Equal(providers.Succeeded))
+					out := read(far.send(t, t.Context(), c, r))
+					g.Expect(out.Verdict).To(gomega.Equal(providers.InDoubt), out.Detail)
+					g.Expect(far.connections()).To(gomega.Equal(1))
+					for _, seen := range far.requests() {
+						g.Expect(seen.header.Values(name)).To(gomega.Equal([]string{"attempt-1"}))
+					}
+				})
+			}
+		}
+	}
+}
+
 // resets closes so that the other side gets RST instead of FIN.
 func resets(_ int, conn net.Conn) bool {
 	_ = conn.(*net.TCPConn).SetLinger(0)

@@ -43,6 +43,8 @@ func (c *Client) askable(question providers.Question) error {
 		return fmt.Errorf("reconcile: the profile says %q, so the provider cannot be asked", how)
 	case question.AttemptID == "":
 		return errors.New("the attempt has no id to be asked for by")
+	case !visible(question.AttemptID):
+		return errors.New("the attempt id holds characters that a header cannot carry")
 	case how != providers.ReconcileResponses:
 		return nil
 	case question.Reference == "":
@@ -74,8 +76,11 @@ func (c *Client) findResponse(ctx context.Context, question providers.Question) 
 	return told(ex, providers.FoundNothing, fmt.Sprintf("status %q does not say whether the response has ended", head.Status))
 }
 
-// deniesResponse reports whether a body is an error about exactly this response. An error that names it
-// only as a part of a path complains of the path: there is no such endpoint.
+// withinMore are the characters beside an id that make it a part of something else: of a longer id, or of
+// a path. An error about the path says that there is no such endpoint, and nothing about the response.
+var withinMore = regexp.MustCompile(`[A-Za-z0-9_/-]`)
+
+// deniesResponse reports whether a body is an error about exactly this response.
 func deniesResponse(body []byte, reference string) bool {
 	var denial struct {
 		Error struct {
@@ -85,13 +90,10 @@ func deniesResponse(body []byte, reference string) bool {
 	if json.Unmarshal(body, &denial) != nil {
 		return false
 	}
-	before, after, _ := strings.Cut(denial.Error.Message, reference)
-	return len(before)+len(after) < len(denial.Error.Message) &&
-		!strings.HasSuffix(before, "/") && !idGoesOn.MatchString(after)
+	before, after, named := strings.Cut(denial.Error.Message, reference)
+	beside := before[max(0, len(before)-1):] + after[:min(1, len(after))]
+	return named && !withinMore.MatchString(beside)
 }
-
-// idGoesOn: the id that was found is only the beginning of another one.
-var idGoesOn = regexp.MustCompile(`^[A-Za-z0-9_-]`)
 
 // found is an answer as if it had come by the attempt's own connection.
 func found(ex providers.Exchange, body []byte, responses bool) providers.Finding {

@@ -27,6 +27,7 @@ func (c *call) follow(ctx context.Context) {
 	if !accepted {
 		return
 	}
+	c.exchange.Status = http.StatusOK // also where it was 202: its body is a response object, and is read as one
 	if !usable(head.ID) {
 		if !head.Ended() {
 			c.exchange.Err = errors.New("the provider's id of the response cannot be asked for")
@@ -36,7 +37,6 @@ func (c *call) follow(ctx context.Context) {
 	if c.request.Accepted != nil {
 		c.request.Accepted(head.ID)
 	}
-	c.exchange.Status = http.StatusOK // also where it was 202: its body is a response object, and is read as one
 	reference, pause, said, header := head.ID, c.client.config.PollPause, "", c.exchange.Header
 	for !head.Ended() {
 		wait, _ := providers.RetryAfter(header, time.Now())

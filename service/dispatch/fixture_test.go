@@ -43,6 +43,8 @@ type settings struct {
 	Timeout, GiveUp, QueueTimeout string // of alpha
 	Concurrency                   int    // of every provider
 	Route                         string // more lines of the route
+	Alpha, Beta                   string // more of these providers, as ", key: value"
+	Window                        int    // of beta's model, in tokens
 
 	Wrap    func(store.Store) store.Store
 	Options dispatch.Options // Lease, Renew, Sweep, Client
@@ -91,10 +93,15 @@ func (w *world) configure(s settings) *config.Config {
 		return text
 	}
 	text := "server: {accept_sources: [live]}\nproviders:\n"
+	more := map[string]string{"alpha": s.Alpha, "beta": s.Beta}
+	models := map[string]string{}
+	if s.Window > 0 {
+		models["beta"] = fmt.Sprintf("tokenizer: o200k_base, context_window: %d", s.Window)
+	}
 	for _, target := range []providers.Target{alpha, beta, gamma} {
-		text += fmt.Sprintf("  %s: {base_url: %q, timeout: %s, give_up: %s, queue_timeout: %s, concurrency: %d, models: {%s: {}}}\n",
+		text += fmt.Sprintf("  %s: {base_url: %q, timeout: %s, give_up: %s, queue_timeout: %s, concurrency: %d%s, models: {%s: {%s}}}\n",
 			target.Provider, w.sim.BaseURL(), or(s.Timeout, "20s"), or(s.GiveUp, "25s"), or(s.QueueTimeout, "20s"),
-			max(s.Concurrency, 1), target.Model)
+			max(s.Concurrency, 1), more[target.Provider], target.Model, models[target.Provider])
 		s = settings{Concurrency: s.Concurrency, Route: s.Route} // the others have all the time they need
 	}
 	text += fmt.Sprintf("routes:\n  %s:\n    primary: %s\n    fallbacks: [%s]\n%s", contract, alpha, beta, s.Route)

@@ -69,8 +69,8 @@ func (b bounded) Attempts(ctx context.Context, owner, jobID string) ([]job.Attem
 	return within(ctx, b.limit, func(ctx context.Context) ([]job.Attempt, error) { return b.Store.Attempts(ctx, owner, jobID) })
 }
 
-func (b bounded) Events(ctx context.Context, owner, jobID string) ([]job.EventRecord, error) {
-	return within(ctx, b.limit, func(ctx context.Context) ([]job.EventRecord, error) { return b.Store.Events(ctx, owner, jobID) })
+func (b bounded) Events(ctx context.Context, owner, jobID string, after int64) (store.History, error) {
+	return within(ctx, b.limit, func(ctx context.Context) (store.History, error) { return b.Store.Events(ctx, owner, jobID, after) })
 }
 
 func (b bounded) Record(ctx context.Context, id string) (store.StoredRecord, error) {

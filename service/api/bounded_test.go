@@ -61,8 +61,8 @@ func (h hung) Attempts(ctx context.Context, _, _ string) ([]job.Attempt, error) 
 	return nil, h.hang(ctx, "Attempts")
 }
 
-func (h hung) Events(ctx context.Context, _, _ string) ([]job.EventRecord, error) {
-	return nil, h.hang(ctx, "Events")
+func (h hung) Events(ctx context.Context, _, _ string, _ int64) (store.History, error) {
+	return store.History{}, h.hang(ctx, "Events")
 }
 
 func (h hung) Record(ctx context.Context, _ string) (store.StoredRecord, error) {
@@ -83,6 +83,8 @@ func (h hung) Ping(context.Context) error {
 	}
 	return nil
 }
+
+func (h hung) Watching() error { return nil }
 
 func (h hung) Targets(ctx context.Context, _ string) ([]failover.TargetStatus, error) {
 	return nil, h.hang(ctx, "Targets")

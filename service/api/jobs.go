@@ -167,19 +167,6 @@ func (s *Server) cancelJob(c *gin.Context) error {
 	return nil
 }
 
-func (s *Server) listEvents(c *gin.Context) error {
-	id, err := pathID(c, "job")
-	if err != nil {
-		return err
-	}
-	events, err := s.store.Events(c.Request.Context(), identity(c).Owner, id)
-	if err != nil {
-		return err
-	}
-	answer(c, http.StatusOK, pageOf(events, "", viewEvent))
-	return nil
-}
-
 func jobPath(id string) string { return jobsPath + "/" + id }
 
 func attemptPath(ref job.Ref) string {

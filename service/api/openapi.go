@@ -87,7 +87,14 @@ func (r route) parameters() []any {
 			add("query", name, false, map[string]any{"type": "integer", "minimum": 1, "maximum": mostPage, "default": defaultPage})
 			continue
 		}
+		if name == "after" {
+			add("query", name, false, eventNumber())
+			continue
+		}
 		add("query", name, false, text())
+	}
+	if r.Stream {
+		add("header", lastEventHeader, false, eventNumber())
 	}
 	if r.Key {
 		add("header", idempotencyHeader, true, text())
@@ -107,6 +114,9 @@ func (r route) responses() map[string]any {
 		}
 		responses[strconv.Itoa(status)] = response
 	}
+	if r.Stream {
+		r.describeStream(responses)
+	}
 	for status, kinds := range r.problemsByStatus() {
 		responses[strconv.Itoa(status)] = map[string]any{
 			"description": "Problem: " + strings.Join(kinds, ", "),
@@ -114,6 +124,21 @@ func (r route) responses() map[string]any {
 		}
 	}
 	return responses
+}
+
+// describeStream adds what a client gets that accepts text/event-stream.
+func (r route) describeStream(responses map[string]any) {
+	content := responses[strconv.Itoa(http.StatusOK)].(map[string]any)["content"].(map[string]any)
+	content[eventStream] = map[string]any{
+		"schema": text(),
+		"x-event": map[string]any{
+			"id": "the event's seq; send it as Last-Event-ID to go on behind it", "event": "its type",
+			"data": schemaOf("Event")["schema"],
+		},
+	}
+	responses[strconv.Itoa(http.StatusNoContent)] = map[string]any{
+		"description": "As a stream only: there is nothing behind that event, and nothing more comes by itself",
+	}
 }
 
 // problems are all that the route may answer with.
@@ -146,6 +171,8 @@ func (r route) problemsByStatus() map[int][]string {
 	}
 	return byStatus
 }
+
+func eventNumber() map[string]any { return map[string]any{"type": "integer", "minimum": 0} }
 
 func text() map[string]any { return map[string]any{"type": "string"} }
 

@@ -78,7 +78,7 @@ func TestSchemasNameWhatTheViewsWrite(t *testing.T) {
 	for name, view := range map[string]any{
 		"Job": jobView{}, "Failure": failureView{}, "Attempt": attemptView{}, "Event": eventView{},
 		"ContractSummary": contractSummary{}, "Contract": contractView{}, "Route": routeView{}, "Target": targetView{},
-		"Certification": certificationView{Record: certification.Record{}}, "JobPage": page[jobView]{}, "Status": statusView{},
+		"Certification": certificationView{Record: certification.Record{}}, "JobPage": page[jobView]{}, "Status": statusView{}, "Readiness": readinessView{},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := gomega.NewWithT(t)

@@ -25,6 +25,7 @@ type route struct {
 	BodyOptional bool
 	Key          bool           // takes an Idempotency-Key
 	Wait         bool           // heeds Prefer: wait
+	Stream       bool           // answers with server-sent events where the client accepts them
 	Query        []string       // parameters
 	Answers      map[int]string // status to schema; "" = not JSON
 	Problems     []Kind         // beyond those that every route may answer with
@@ -61,8 +62,8 @@ func (s *Server) jobRoutes() []route {
 			Problems: []Kind{NotFound, JobFinal},
 		},
 		{
-			Method: http.MethodGet, Path: "/v1/jobs/:job/events", Name: "listEvents", Summary: "The job's history",
-			Scope: scopeAny, Handle: s.listEvents, Answers: ok("EventPage"), Problems: []Kind{NotFound},
+			Method: http.MethodGet, Path: "/v1/jobs/:job/events", Name: "listEvents", Summary: "The job's history, as a page or as a stream",
+			Scope: scopeAny, Handle: s.listEvents, Query: []string{"after"}, Stream: true, Answers: ok("EventPage"), Problems: []Kind{NotFound},
 		},
 		{
 			Method: http.MethodGet, Path: "/v1/jobs/:job/attempts", Name: "listAttempts", Summary: "The job's attempts",
@@ -127,7 +128,7 @@ func (s *Server) proofRoutes() []route {
 func (s *Server) openRoutes() []route {
 	return []route{
 		{Method: http.MethodGet, Path: "/healthz", Name: "health", Summary: "Whether the process answers", Handle: s.health, Answers: ok("Status")},
-		{Method: http.MethodGet, Path: "/readyz", Name: "ready", Summary: "Whether the service takes work", Handle: s.ready, Answers: ok("Status"), Problems: []Kind{ShuttingDown}},
+		{Method: http.MethodGet, Path: "/readyz", Name: "ready", Summary: "Whether the service takes work", Handle: s.ready, Answers: ok("Readiness"), Problems: []Kind{ShuttingDown}},
 		{Method: http.MethodGet, Path: "/openapi.json", Name: "openapi", Summary: "This description", Handle: s.openapi, Answers: ok("")},
 		{Method: http.MethodGet, Path: "/problems/", Name: "listProblems", Summary: "All problems", Handle: s.listProblems, Answers: ok("")},
 		{Method: http.MethodGet, Path: "/problems/:name", Name: "getProblem", Summary: "What a problem means and what to do", Handle: s.getProblem, Answers: ok(""), Problems: []Kind{NotFound}},

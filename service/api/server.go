@@ -32,6 +32,11 @@ type Dispatcher interface {
 	CancelJob(ctx context.Context, owner, jobID, by string) (job.Job, error)
 	// Wait returns when the job's outcome is known or ctx ends, with the job as it then is.
 	Wait(ctx context.Context, owner, jobID string) (job.Job, error)
+	// Follow returns what happened to a job behind the event with the number after, once there is something
+	// or nothing more can come, and nothing when ctx ends. store.ErrNotFound.
+	Follow(ctx context.Context, owner, jobID string, after int64) (store.History, error)
+	// Watching is nil while what other replicas do is known here at once.
+	Watching() error
 	// Targets: *dispatch.UnknownContract.
 	Targets(ctx context.Context, contract string) ([]failover.TargetStatus, error)
 }
@@ -47,7 +52,7 @@ type Store interface {
 	Doubts(ctx context.Context, owner string) (store.Doubts, error)
 	Attempt(ctx context.Context, ref job.Ref) (job.Attempt, error)
 	Attempts(ctx context.Context, owner, jobID string) ([]job.Attempt, error)
-	Events(ctx context.Context, owner, jobID string) ([]job.EventRecord, error)
+	Events(ctx context.Context, owner, jobID string, after int64) (store.History, error)
 	Record(ctx context.Context, id string) (store.StoredRecord, error)
 	Records(ctx context.Context, filter store.RecordFilter) (items []store.StoredRecord, next string, err error)
 	Revoke(ctx context.Context, id, reason, by string) (store.StoredRecord, error)
@@ -65,6 +70,8 @@ type Options struct {
 	// StoreTimeout bounds each call to Store, apart from what a Dispatcher makes of it; 0 = 5 s. A request
 	// that the store leaves without an answer is answered store-unavailable.
 	StoreTimeout time.Duration
+	// Heartbeat is after how long a silent stream of events says that it is still there; 0 = 15 s.
+	Heartbeat time.Duration
 }
 
 // pingTimeout bounds the question whether the store is there.
@@ -77,6 +84,7 @@ type Server struct {
 	config     *config.Config
 	logger     *slog.Logger
 	version    string
+	heartbeat  time.Duration
 	engine     *gin.Engine
 	draining   context.Context // ends when the service shuts down
 	drain      context.CancelFunc
@@ -88,6 +96,7 @@ func New(options Options) *Server {
 		dispatcher: options.Dispatcher, config: options.Config,
 		store:  bounded{options.Store, cmp.Or(options.StoreTimeout, defaultStoreTimeout)},
 		logger: options.Logger, version: options.Version,
+		heartbeat: cmp.Or(options.Heartbeat, defaultHeartbeat),
 	}
 	if s.logger == nil {
 		s.logger = slog.New(slog.DiscardHandler)
@@ -102,7 +111,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	s.engine.ServeHTTP(w, request)
 }
 
-// Drain ends every Prefer: wait and makes /readyz say no, so that a load balancer sends new work
+// Drain ends every Prefer: wait and every stream of events, and makes /readyz say no, so that a load balancer sends new work
 // elsewhere while what was accepted is finished.
 func (s *Server) Drain() { s.drain() }
 

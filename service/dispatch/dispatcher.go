@@ -35,6 +35,7 @@ type Options struct {
 	Lease time.Duration // on each attempt that runs here; 0 = DefaultLease
 	Renew time.Duration // how often leases are renewed; 0 = DefaultRenew
 	Sweep time.Duration // how often what is overdue is looked for; 0 = DefaultSweep
+	Net   time.Duration // how often a waiter looks for himself, in case he was not told; 0 = DefaultNet
 }
 
 // Dispatcher is one replica's share of the service. It is safe for concurrent use.
@@ -62,6 +63,8 @@ type Dispatcher struct {
 	die        context.CancelFunc
 
 	leasesKept chan struct{} // closed when the renewing has ended
+	watched    chan struct{} // closed when the watching has ended
+	watching   watching
 	stopQueue  func(context.Context) error
 }
 
@@ -71,6 +74,7 @@ func New(options Options) (*Dispatcher, error) {
 	options.Lease = cmp.Or(options.Lease, DefaultLease)
 	options.Renew = cmp.Or(options.Renew, min(DefaultRenew, options.Lease/3))
 	options.Sweep = cmp.Or(options.Sweep, DefaultSweep)
+	options.Net = cmp.Or(options.Net, DefaultNet)
 	options.Logger = cmp.Or(options.Logger, slog.Default())
 	d := &Dispatcher{
 		options: options, store: options.Store, config: options.Config, bootID: newID(),
@@ -78,6 +82,7 @@ func New(options Options) (*Dispatcher, error) {
 		clients: map[string]providers.Provider{}, slots: map[string]*slots{},
 		flights: newFlights(), bells: newBells(), steps: inHand{refs: map[job.Ref]bool{}},
 		circuits: circuit.New(circuitOf(options.Config)), leasesKept: make(chan struct{}),
+		watched: make(chan struct{}), watching: watching{err: errNotWatching},
 	}
 	d.log = options.Logger.With("boot_id", d.bootID)
 	for name, provider := range options.Config.Providers {
@@ -115,11 +120,13 @@ func (d *Dispatcher) Start(ctx context.Context) error {
 		d.log.Warn("the first sweep did not finish", "error", err)
 	}
 	go d.keepLeases()
+	go d.watch()
 	// River's own context is not ctx: its end would cut work off in the middle. Shutdown ends it.
 	stop, err := d.store.StartQueue(context.WithoutCancel(ctx), d.queueConfig())
 	if err != nil {
 		d.die()
 		<-d.leasesKept
+		<-d.watched
 		return err
 	}
 	d.stopQueue = stop
@@ -147,6 +154,7 @@ func (d *Dispatcher) Shutdown(ctx context.Context) error {
 	}
 	d.die()
 	<-d.leasesKept
+	<-d.watched
 	select {
 	case stopErr := <-stopped:
 		err = errors.Join(err, stopErr)

@@ -229,10 +229,10 @@ func (w *world) ledgerMatches(jobs ...store.Made) {
 
 func (w *world) history(made store.Made, kind string) []job.EventRecord {
 	w.t.Helper()
-	events, err := w.store.Events(w.ctx, made.Job.Owner, made.Job.ID)
+	events, err := w.store.Events(w.ctx, made.Job.Owner, made.Job.ID, 0)
 	w.Expect(err).NotTo(gomega.HaveOccurred())
 	var found []job.EventRecord
-	for _, event := range events {
+	for _, event := range events.Events {
 		if event.Type == kind {
 			found = append(found, event)
 		}

@@ -22,6 +22,9 @@ type Store interface {
 	StartQueue(ctx context.Context, config *river.Config) (stop func(context.Context) error, err error)
 	// Clock is the database's: the one by which everything that has a time is decided.
 	Clock(ctx context.Context) (time.Time, error)
+	// Watch tells watcher which jobs change, whichever process changes them, until ctx ends. It is called once.
+	// Its word is a hint that may get lost: who waits for a job also looks by himself now and then.
+	Watch(ctx context.Context, watcher Watcher)
 	// Ping errs where the database cannot be reached.
 	Ping(ctx context.Context) error
 	Close() error
@@ -65,7 +68,8 @@ type Jobs interface {
 	ListJobs(ctx context.Context, filter JobFilter) (items []job.Job, next string, err error)
 	Attempt(ctx context.Context, ref job.Ref) (job.Attempt, error)
 	Attempts(ctx context.Context, owner, jobID string) ([]job.Attempt, error)
-	Events(ctx context.Context, owner, jobID string) ([]job.EventRecord, error)
+	// Events reads a job's history from behind the event with the number after, in order. ErrNotFound.
+	Events(ctx context.Context, owner, jobID string, after int64) (History, error)
 	// ContractContent is the archived folder of a digest that some job was created under.
 	ContractContent(ctx context.Context, digest string) ([]byte, error)
 
@@ -78,6 +82,22 @@ type Jobs interface {
 	DueSteps(ctx context.Context, grace time.Duration, limit int) ([]job.Attempt, error)
 	// Doubts says how many of an owner's jobs are in doubt, and since when the oldest is.
 	Doubts(ctx context.Context, owner string) (Doubts, error)
+}
+
+// Watcher is called by Store.Watch, never twice at a time. Neither function may block.
+type Watcher struct {
+	// Changed names a job that has changed; "" where any job may have, unnoticed.
+	Changed func(jobID string)
+	// State says whether changes are told: nil, or why not. It is called first of all, and whenever that changes.
+	State func(err error)
+}
+
+// History is a part of what happened to a job.
+type History struct {
+	Events []job.EventRecord
+	// Over says that nothing more happens by itself after these: the job is final, or failed with no automatic
+	// step left, and of no attempt anything may still be heard.
+	Over bool
 }
 
 // Doubts is the length of an owner's queue of jobs in doubt.

@@ -44,7 +44,7 @@ func Open(ctx context.Context, url string) (store.Store, error) {
 		pool.Close()
 		return nil, err
 	}
-	return sqlcore.New(&engine{pool: pool, insert: insert}), nil
+	return sqlcore.New(newEngine(pool, insert)), nil
 }
 
 // Status lists the migrations of the database and which of them were applied.
@@ -80,6 +80,11 @@ func connect(ctx context.Context, url string) (*pgxpool.Pool, error) {
 type engine struct {
 	pool   *pgxpool.Pool
 	insert *river.Client[pgx.Tx] // only inserts
+	ears   ears
+}
+
+func newEngine(pool *pgxpool.Pool, insert *river.Client[pgx.Tx]) *engine {
+	return &engine{pool: pool, insert: insert, ears: newEars(pool)}
 }
 
 // Dialect: the clock that goes on inside a transaction, since a decision may have waited for its lock.
@@ -126,7 +131,8 @@ func (e *engine) BrokenConstraint(err error) string {
 	return broken.ConstraintName
 }
 
-// StartQueue listens for new jobs and polls under it for those whose notification was lost.
+// StartQueue listens for new jobs and polls under it for those whose notification was lost; it only polls
+// where a pooler swallows notifications.
 func (e *engine) StartQueue(ctx context.Context, config *river.Config) (func(context.Context) error, error) {
 	settings := *config
 	if settings.FetchPollInterval == 0 {
@@ -135,12 +141,16 @@ func (e *engine) StartQueue(ctx context.Context, config *river.Config) (func(con
 	if settings.FetchCooldown == 0 {
 		settings.FetchCooldown = 5 * time.Millisecond
 	}
+	settings.PollOnly = settings.PollOnly || e.ears.deaf(ctx)
 	client, err := river.NewClient(riverpgxv5.New(e.pool), &settings)
 	if err != nil {
 		return nil, err
 	}
 	return client.Stop, client.Start(ctx)
 }
+
+// Watch listens on a connection of its own.
+func (e *engine) Watch(ctx context.Context, watcher store.Watcher) { e.ears.listen(ctx, watcher) }
 
 func (e *engine) Ping(ctx context.Context) error { return e.pool.Ping(ctx) }
 
@@ -162,6 +172,12 @@ func (t tx) Exec(ctx context.Context, query string, args ...any) (int64, error) 
 
 func (t tx) Query(ctx context.Context, query string, args ...any) (sqlcore.Rows, error) {
 	return t.begun.Query(ctx, query, args...) //nolint:sqlclosecheck // sqlcore closes them
+}
+
+// Announce: PostgreSQL delivers what one transaction notifies several times over only once, and only if it
+// commits. As a part of the statement it costs no round trip.
+func (t tx) Announce(ctx context.Context, insert string, args ...any) (int64, error) {
+	return t.Exec(ctx, insert+" RETURNING pg_notify('"+jobsChannel+"', job_id)", args...)
 }
 
 func (t tx) Ring(ctx context.Context, args river.JobArgs, opts *river.InsertOpts) error {

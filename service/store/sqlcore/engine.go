@@ -26,6 +26,8 @@ type Engine interface {
 	BrokenConstraint(err error) string
 
 	StartQueue(ctx context.Context, config *river.Config) (stop func(context.Context) error, err error)
+	// Watch hands over the ids that other processes' transactions announced, as store.Store says.
+	Watch(ctx context.Context, watcher store.Watcher)
 	Ping(ctx context.Context) error
 	Close() error
 }
@@ -47,6 +49,9 @@ type Dialect struct {
 type Tx interface {
 	Exec(ctx context.Context, query string, args ...any) (rows int64, err error)
 	Query(ctx context.Context, query string, args ...any) (Rows, error)
+	// Announce is Exec of an INSERT into a table with a column job_id. Where the transaction commits, it tells
+	// every process that watches that this job has changed, once; where it does not, nobody hears of it.
+	Announce(ctx context.Context, insert string, args ...any) (rows int64, err error)
 	// Ring inserts a River job that exists exactly if the transaction commits.
 	Ring(ctx context.Context, args river.JobArgs, opts *river.InsertOpts) error
 }
@@ -79,6 +84,9 @@ func (c *Core) StartQueue(ctx context.Context, config *river.Config) (func(conte
 func (c *Core) Clock(ctx context.Context) (time.Time, error) {
 	return read(ctx, c, func(tx Tx) (time.Time, error) { return c.now(ctx, tx) })
 }
+
+// Watch is the engine's own.
+func (c *Core) Watch(ctx context.Context, watcher store.Watcher) { c.engine.Watch(ctx, watcher) }
 
 // Ping errs where the database cannot be reached.
 func (c *Core) Ping(ctx context.Context) error { return c.engine.Ping(ctx) }

@@ -121,14 +121,18 @@ func (c *Core) translateInsert(err error, attempt job.Attempt) error {
 	}
 }
 
-// recordEvent appends to a job's history. The caller holds the job's row lock, so that seq has no rival.
+// recordEvent appends to a job's history, and tells those who wait for the job. The caller holds the job's row lock, so that seq has no rival.
 func recordEvent(ctx context.Context, tx Tx, j job.Job, kind string, attempt int, detail map[string]any, now time.Time) error {
 	for key, value := range detail {
 		if value == nil || value == "" {
 			delete(detail, key)
 		}
 	}
-	_, err := tx.Exec(ctx, `INSERT INTO events (owner_id, job_id, seq, type, attempt, detail, at)
+	tell := tx.Announce
+	if now.Equal(j.CreatedAt) { // the transaction that creates the job: nobody can wait for it yet
+		tell = tx.Exec
+	}
+	_, err := tell(ctx, `INSERT INTO events (owner_id, job_id, seq, type, attempt, detail, at)
 		SELECT $1, $2, COALESCE(MAX(seq), 0) + 1, $3, $4, $5, $6 FROM events WHERE owner_id = $1 AND job_id = $2`,
 		j.Owner, j.ID, kind, attempt, plain(encoded(detail)), at(now))
 	return err

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -130,15 +131,26 @@ func selectAttempts(ctx context.Context, tx Tx, owner, jobID string) ([]job.Atte
 		" FROM attempts WHERE owner_id = $1 AND job_id = $2 ORDER BY number", owner, jobID)
 }
 
-// Events reads a job's history in order; ErrNotFound where the owner has no such job.
-func (c *Core) Events(ctx context.Context, owner, jobID string) ([]job.EventRecord, error) {
-	return read(ctx, c, func(tx Tx) ([]job.EventRecord, error) {
-		if _, err := selectJob(ctx, tx, owner, jobID); err != nil {
-			return nil, err
+// Events implements store.Jobs.
+func (c *Core) Events(ctx context.Context, owner, jobID string, after int64) (store.History, error) {
+	return read(ctx, c, func(tx Tx) (store.History, error) {
+		j, err := selectJob(ctx, tx, owner, jobID)
+		if err != nil {
+			return store.History{}, err
 		}
-		return collect(ctx, tx, scanEvent,
-			"SELECT seq, type, attempt, detail, at FROM events WHERE owner_id = $1 AND job_id = $2 ORDER BY seq", owner, jobID)
+		events, err := collect(ctx, tx, scanEvent, `SELECT seq, type, attempt, detail, at FROM events
+			WHERE owner_id = $1 AND job_id = $2 AND seq > $3 ORDER BY seq`, owner, jobID, after)
+		if err != nil || !j.State.Final() && j.State != job.JobFailed {
+			return store.History{Events: events}, err
+		}
+		attempts, err := selectAttempts(ctx, tx, owner, jobID)
+		return store.History{Events: events, Over: !slices.ContainsFunc(attempts, stirs)}, err
 	})
+}
+
+// stirs says whether something may still be heard of an attempt, or is to be done about it.
+func stirs(attempt job.Attempt) bool {
+	return attempt.Heard || !attempt.LeaseUntil.IsZero() || attempt.Due.Step != job.DueNone
 }
 
 // ContractContent reads an archived contract folder.

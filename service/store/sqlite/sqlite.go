@@ -201,6 +201,12 @@ func (e *engine) StartQueue(ctx context.Context, config *river.Config) (func(con
 	return client.Stop, client.Start(ctx)
 }
 
+// Watch has nothing to tell: one process serves the file, and what it changes it knows.
+func (e *engine) Watch(ctx context.Context, watcher store.Watcher) {
+	watcher.State(nil)
+	<-ctx.Done()
+}
+
 func (e *engine) Ping(ctx context.Context) error { return e.reader.PingContext(ctx) }
 
 func (e *engine) Close() error {

@@ -34,6 +34,11 @@ func (t tx) Query(ctx context.Context, query string, args ...any) (sqlcore.Rows,
 	return rows{found}, nil
 }
 
+// Announce tells nobody: those who wait are in the process that writes, which knows, or look by themselves.
+func (t tx) Announce(ctx context.Context, insert string, args ...any) (int64, error) {
+	return t.Exec(ctx, insert, args...)
+}
+
 func (t tx) Ring(ctx context.Context, args river.JobArgs, opts *river.InsertOpts) error {
 	_, err := t.insert.InsertTx(ctx, t.Tx, args, opts)
 	return err

@@ -187,10 +187,10 @@ func (w *world) job(made store.Made) job.Job {
 // history counts a job's events by type.
 func (w *world) history(made store.Made) map[string]int {
 	w.t.Helper()
-	events, err := w.Store.Events(w.ctx, made.Job.Owner, made.Job.ID)
+	found, err := w.Store.Events(w.ctx, made.Job.Owner, made.Job.ID, 0)
 	w.Expect(err).NotTo(gomega.HaveOccurred())
 	counts := map[string]int{}
-	for i, event := range events {
+	for i, event := range found.Events {
 		w.Expect(event.Seq).To(gomega.BeEquivalentTo(i+1), "history has no gaps")
 		counts[event.Type]++
 	}
@@ -199,9 +199,9 @@ func (w *world) history(made store.Made) map[string]int {
 
 func (w *world) detail(made store.Made, kind string) map[string]any {
 	w.t.Helper()
-	events, err := w.Store.Events(w.ctx, made.Job.Owner, made.Job.ID)
+	found, err := w.Store.Events(w.ctx, made.Job.Owner, made.Job.ID, 0)
 	w.Expect(err).NotTo(gomega.HaveOccurred())
-	for _, event := range events {
+	for _, event := range found.Events {
 		if event.Type == kind {
 			var out map[string]any
 			w.Expect(json.Unmarshal([]byte(event.Detail), &out)).To(gomega.Succeed())

@@ -174,7 +174,7 @@ func keysPerOwner(w *world) {
 	w.Expect(err).To(MatchError(store.ErrNotFound))
 	_, err = w.Store.Attempts(w.ctx, "globex", made.Job.ID)
 	w.Expect(err).To(MatchError(store.ErrNotFound))
-	_, err = w.Store.Events(w.ctx, "globex", made.Job.ID)
+	_, err = w.Store.Events(w.ctx, "globex", made.Job.ID, 0)
 	w.Expect(err).To(MatchError(store.ErrNotFound))
 	_, err = w.Store.CancelJob(w.ctx, "globex", made.Job.ID, "test")
 	w.Expect(err).To(MatchError(store.ErrNotFound))

@@ -119,10 +119,10 @@ func insertAgainstCompletion(w *world) {
 			}
 			_, _ = w.Store.AddAttempt(w.ctx, manual(made, fresh("key"), ""))
 		})
-		events, err := w.Store.Events(w.ctx, made.Job.Owner, made.Job.ID)
+		history, err := w.Store.Events(w.ctx, made.Job.Owner, made.Job.ID, 0)
 		w.Expect(err).NotTo(HaveOccurred())
 		done := false
-		for _, event := range events {
+		for _, event := range history.Events {
 			w.Expect(done && event.Type == job.HistoryAttemptCreated).To(BeFalse(), "an attempt started under a succeeded job")
 			done = done || event.Type == job.HistoryJobSucceeded
 		}

@@ -31,20 +31,28 @@ const (
 
 // Open connects to the database that url names and migrates it.
 func Open(ctx context.Context, url string) (store.Store, error) {
-	pool, err := connect(ctx, url)
+	pool, insert, err := prepare(ctx, url)
 	if err != nil {
 		return nil, err
 	}
+	return sqlcore.New(newEngine(pool, insert)), nil
+}
+
+func prepare(ctx context.Context, url string) (*pgxpool.Pool, *river.Client[pgx.Tx], error) {
+	pool, err := connect(ctx, url)
+	if err != nil {
+		return nil, nil, err
+	}
 	if err := migrations.Postgres(ctx, pool); err != nil {
 		pool.Close()
-		return nil, fmt.Errorf("postgres: %w", err)
+		return nil, nil, fmt.Errorf("postgres: %w", err)
 	}
 	insert, err := river.NewClient(riverpgxv5.New(pool), &river.Config{})
 	if err != nil {
 		pool.Close()
-		return nil, err
+		return nil, nil, err
 	}
-	return sqlcore.New(newEngine(pool, insert)), nil
+	return pool, insert, nil
 }
 
 // Status lists the migrations of the database and which of them were applied.

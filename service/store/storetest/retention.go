@@ -124,7 +124,7 @@ func tombstoneStays(w *world) {
 	for name, try := range map[string]func() error{
 		"Attempts":      func() error { _, err := w.Store.Attempts(w.ctx, "acme", made.Job.ID); return err },
 		"Attempt":       func() error { _, err := w.Store.Attempt(w.ctx, made.Attempt.Ref); return err },
-		"Events":        func() error { _, err := w.Store.Events(w.ctx, "acme", made.Job.ID); return err },
+		"Events":        func() error { _, err := w.Store.Events(w.ctx, "acme", made.Job.ID, 0); return err },
 		"AddAttempt":    func() error { _, err := w.Store.AddAttempt(w.ctx, manual(made, fresh("key"), "")); return err },
 		"CancelJob":     func() error { _, err := w.Store.CancelJob(w.ctx, "acme", made.Job.ID, "test"); return err },
 		"NoteReference": func() error { return w.Store.NoteReference(w.ctx, made.Attempt.Ref, "resp_1") },

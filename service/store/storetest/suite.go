@@ -17,7 +17,8 @@ type behaviour struct {
 func Run(t *testing.T, open func(testing.TB) Backend) {
 	t.Helper()
 	for _, group := range [][]behaviour{
-		identity, machine, doubt, due, resend, doubts, races, guards, proofs, runs, waitingAttempts, retention, keys,
+		identity, machine, doubt, due, resend, doubts, races, guards, proofs, runs, waitingAttempts, watching,
+		retention, keys,
 	} {
 		for _, promise := range group {
 			t.Run(promise.name, func(t *testing.T) {

@@ -76,7 +76,8 @@ func TestSchemasNameWhatTheViewsWrite(t *testing.T) {
 	_, document := described(t)
 	components := document["components"].(map[string]any)["schemas"].(map[string]any)
 	for name, view := range map[string]any{
-		"Job": jobView{}, "Failure": failureView{}, "Attempt": attemptView{}, "Event": eventView{},
+		"JobDetail": jobDetail{}, "Doubt": doubtView{}, "NextStep": nextStepView{}, "Waiting": waitingView{}, "TotalUsage": usageView{},
+		"DoubtPage": doubtPage{}, "Job": jobView{}, "Failure": failureView{}, "Attempt": attemptView{}, "Event": eventView{},
 		"ContractSummary": contractSummary{}, "Contract": contractView{}, "Route": routeView{}, "Target": targetView{},
 		"Certification": certificationView{Record: certification.Record{}}, "JobPage": page[jobView]{}, "Status": statusView{}, "Readiness": readinessView{},
 	} {

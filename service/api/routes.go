@@ -50,7 +50,7 @@ func (s *Server) jobRoutes() []route {
 		},
 		{
 			Method: http.MethodGet, Path: "/v1/jobs", Name: "listJobs", Summary: "The owner's jobs, newest first",
-			Scope: scopeAny, Handle: s.listJobs, Query: []string{"state", "contract", "limit", "cursor"}, Answers: ok("JobPage"),
+			Scope: scopeAny, Handle: s.listJobs, Query: []string{"state", "contract", "limit", "cursor"}, Answers: ok("JobList"),
 		},
 		{
 			Method: http.MethodGet, Path: "/v1/jobs/:job", Name: "getJob", Summary: "One job",

@@ -179,6 +179,12 @@ routes:
 	g.Expect(a.Models).To(gomega.Equal(b.Models))
 	g.Expect([]any{a.Source, a.Timeout, a.GiveUp, a.Concurrency, a.QueueTimeout, a.ServerErrors}).To(
 		gomega.Equal([]any{b.Source, b.Timeout, b.GiveUp, b.Concurrency, b.QueueTimeout, b.ServerErrors}))
+	g.Expect(a.Circuit).To(gomega.Equal(b.Circuit))
+
+	optional := regexp.MustCompile(`(?m)^( *)# ([a-z_]+:)`)
+	g.Expect(optional.FindAllString(shown[1], -1)).NotTo(gomega.BeEmpty())
+	everything := parse(optional.ReplaceAllString(shown[1], "$1$2"))
+	g.Expect(everything.Routes).NotTo(gomega.Equal(full.Routes), "what is commented out is read when it is not")
 }
 
 // TestCommandsOutsideBlocks: what the text names in passing exists as well.

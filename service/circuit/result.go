@@ -23,9 +23,6 @@ func (r Result) String() string {
 	}
 }
 
-// unmappable is the reason of a request that could not be built.
-const unmappable providers.Reason = "unmappable"
-
 // results is the table of the package's documentation.
 var results = map[providers.Reason]Result{
 	providers.ReasonTruncated:         Success,
@@ -41,7 +38,7 @@ var results = map[providers.Reason]Result{
 	providers.ReasonRedirect:          Failure,
 	providers.ReasonUnauthorized:      Failure,
 	providers.ReasonRejected:          Neither,
-	unmappable:                        Neither,
+	providers.ReasonUnmappable:        Neither,
 }
 
 // ResultOf reads an outcome by the table of the package's documentation.

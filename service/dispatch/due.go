@@ -145,17 +145,12 @@ func (d *Dispatcher) postpone(ctx context.Context, attempt job.Attempt, finding 
 	_, err := d.insist(ctx, patience{tries: tries}, final, func(ctx context.Context) error {
 		_, err := d.store.Postpone(ctx, store.Postpone{
 			Ref: attempt.Ref, Step: attempt.Due.Step, By: d.bootID, Finding: finding, In: in,
-			Decision: store.Decision{Doubt: d.doubtStep},
+			Decision: store.Decision{Doubt: failover.Doubt},
 		})
 		return err
 	})
 	d.bells.ring(attempt.JobID)
 	return err
-}
-
-// doubtStep plans the automatic step about an attempt in doubt.
-func (d *Dispatcher) doubtStep(view store.View, attempt job.Attempt) job.Due {
-	return failover.Doubt(view.Job, view.Attempts)(view.Job.Plan, attempt, view.Now)
 }
 
 // inHand are the attempts about which the sweep is making a step: the next sweep leaves them alone.

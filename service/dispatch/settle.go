@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/fallproof/fallproof/service/failover"
 	"github.com/fallproof/fallproof/service/job"
 	"github.com/fallproof/fallproof/service/store"
 )
@@ -33,7 +34,7 @@ func (d *Dispatcher) apply(ctx context.Context, patience patience, change store.
 	var applied store.Applied
 	tried, err := d.insist(ctx, patience, final, func(ctx context.Context) (err error) {
 		change.Decision = s.decision()
-		change.Decision.Doubt = d.doubtStep
+		change.Decision.Doubt = failover.Doubt
 		applied, err = d.store.Apply(ctx, change)
 		return err
 	})

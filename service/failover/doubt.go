@@ -1,10 +1,12 @@
 package failover
 
 import (
+	"slices"
 	"time"
 
 	"github.com/fallproof/fallproof/providers"
 	"github.com/fallproof/fallproof/service/job"
+	"github.com/fallproof/fallproof/service/store"
 )
 
 // The pauses between the questions to a provider about one attempt in doubt.
@@ -19,9 +21,9 @@ func AskPause(n int, attemptID string) time.Duration {
 	return spread(doubled(FirstAsk, n, MaxAskPause), attemptID)
 }
 
-// Doubt is the Doubt of a store.Decision about a job: it plans the next automatic step about an attempt
-// that is unknown or released, and the zero Due where there is none. attempts are the job's as last read;
-// what they have cost counts against the cap of what may be sent.
+// Doubt is the Doubt of a store.Decision: it plans the next automatic step about an attempt that is unknown
+// or released, and the zero Due where there is none. What the view's other attempts have cost counts
+// against the cap of what may be sent; what it says about this one is its past.
 //
 // Of the steps that are open to the attempt, the earliest comes next:
 //   - reconcile, where its provider can be asked: soon, then with growing pauses, and at the horizon, from
@@ -30,17 +32,15 @@ func AskPause(n int, attemptID string) time.Duration {
 //   - resend, where the plan says so, for an attempt that is neither released nor heard any more, that
 //     carried a key of its own, within the job's cap and deadline.
 //
-// The moment follows from what is stored, not from when it is asked for: a repeated decision plans the
-// same, also where the moment has passed. So whoever asked a provider in vain keeps [AskPause] as the
-// least pause (store.Postpone.In), lest a replica that was away makes up for every question it missed.
-func Doubt(j job.Job, attempts []job.Attempt) func(plan job.Plan, attempt job.Attempt, now time.Time) job.Due {
-	return func(plan job.Plan, attempt job.Attempt, _ time.Time) job.Due {
-		if attempt.State != job.Unknown && attempt.State != job.Released {
-			return job.Due{}
-		}
-		due := earlier(reconcile(attempt), release(plan, attempt))
-		return earlier(due, resend(j, plan, attempts, attempt))
+// The moment follows from what is stored, not from view.Now: a repeated decision plans the same, also
+// where the moment has passed. So whoever asked a provider in vain keeps [AskPause] as the least pause
+// (store.Postpone.In), lest a replica that was away makes up for every question it missed.
+func Doubt(view store.View, attempt job.Attempt) job.Due {
+	if attempt.State != job.Unknown && attempt.State != job.Released {
+		return job.Due{}
 	}
+	due := earlier(reconcile(attempt), release(view.Job.Plan, attempt))
+	return earlier(due, resend(view, attempt))
 }
 
 // earlier is a where both are due at the same moment.
@@ -90,18 +90,15 @@ func release(plan job.Plan, attempt job.Attempt) job.Due {
 	return job.Due{Step: job.DueRelease, At: attempt.UnknownAt.Add(plan.ReleaseAfter)}
 }
 
-func resend(j job.Job, plan job.Plan, attempts []job.Attempt, attempt job.Attempt) job.Due {
+func resend(view store.View, attempt job.Attempt) job.Due {
+	plan := view.Job.Plan
 	if plan.OnUnknown != job.OnUnknownResend || attempt.State != job.Unknown || attempt.Heard || attempt.IdempotencyHeader == "" {
 		return job.Due{}
 	}
-	spent := Spent([]job.Attempt{attempt})
-	for _, other := range attempts {
-		if other.ID != attempt.ID {
-			spent += Spent([]job.Attempt{other})
-		}
-	}
+	others := slices.DeleteFunc(slices.Clone(view.Attempts), func(other job.Attempt) bool { return other.ID == attempt.ID })
+	spent := Spent(append(others, attempt))
 	at := later(attempt.UnknownAt.Add(BackOff(max(0, attempt.Sends-1), attempt.ID)), attempt.RetryAt)
-	if spent >= plan.MaxAttempts || Remaining(j, at) <= 0 {
+	if spent >= plan.MaxAttempts || Remaining(view.Job, at) <= 0 {
 		return job.Due{}
 	}
 	return job.Due{Step: job.DueResend, At: at}

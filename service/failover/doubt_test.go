@@ -11,6 +11,7 @@ import (
 	"github.com/fallproof/fallproof/providers"
 	"github.com/fallproof/fallproof/service/failover"
 	"github.com/fallproof/fallproof/service/job"
+	"github.com/fallproof/fallproof/service/store"
 )
 
 // doubtful is an attempt that was sent a minute ago and fell into doubt now.
@@ -92,7 +93,7 @@ func TestTheNextStepOutOfDoubt(t *testing.T) {
 			if row.plan != nil {
 				row.plan(&j.Plan)
 			}
-			got := failover.Doubt(j, row.others)(j.Plan, doubtful(row.attempt), now)
+			got := failover.Doubt(store.View{Job: j, Attempts: row.others, Now: now}, doubtful(row.attempt))
 			gomega.NewWithT(t).Expect(got).To(gomega.Equal(row.want))
 		})
 	}
@@ -110,7 +111,7 @@ func TestOnlyDoubtCallsForAStep(t *testing.T) {
 			j := job.Job{Plan: plan()}
 			change(&j.Plan)
 			attempt := doubtful(func(a *job.Attempt) { stored(a); ownKey(a); a.State = state })
-			gomega.NewWithT(t).Expect(failover.Doubt(j, nil)(j.Plan, attempt, now)).To(gomega.BeZero(), "%s", state)
+			gomega.NewWithT(t).Expect(failover.Doubt(store.View{Job: j, Now: now}, attempt)).To(gomega.BeZero(), "%s", state)
 		}
 	}
 }
@@ -119,7 +120,7 @@ func TestOnlyDoubtCallsForAStep(t *testing.T) {
 func asks(a job.Attempt, times int) []time.Duration {
 	var at []time.Duration
 	for a.Asked = range times {
-		at = append(at, failover.Doubt(job.Job{}, nil)(job.Plan{}, a, now).At.Sub(a.UnknownAt))
+		at = append(at, failover.Doubt(store.View{Now: now}, a).At.Sub(a.UnknownAt))
 	}
 	return at
 }
@@ -167,10 +168,10 @@ func TestAStepFollowsFromStoredFactsOnly(t *testing.T) {
 		a.IdempotencyHeader, a.Reference = []string{"", "Key"}[fate.IntN(2)], []string{"", "resp_1"}[fate.IntN(2)]
 		a.Horizon, a.Heard = time.Duration(fate.IntN(3600))*time.Second, fate.IntN(2) == 0
 
-		first := failover.Doubt(j, nil)(j.Plan, a, now)
+		first := failover.Doubt(store.View{Job: j, Now: now}, a)
 		seen[first.Step]++
 		for _, later := range []time.Duration{0, time.Nanosecond, time.Hour} {
-			if again := failover.Doubt(j, nil)(j.Plan, a, now.Add(later)); again != first {
+			if again := failover.Doubt(store.View{Job: j, Now: now.Add(later)}, a); again != first {
 				t.Fatalf("seed %d: %+v, and %s later %+v", seed, first, later, again)
 			}
 		}

@@ -24,11 +24,11 @@ type Rules struct {
 
 // Reasons beyond those of a proof why a job did not go to a target.
 const (
-	Tried             = "tried"              // it was, and may not be again
-	AttemptsExhausted = "attempts_exhausted" // the job's cap is reached
-	RefusalFinal      = "refusal_final"      // a provider refused the content, and the route does not go round a refusal
-	DeadlineExceeded  = "deadline_exceeded"  // it could not be tried before the job's deadline; the reason of such a job as well
-	Unmappable        = "unmappable"         // a request could not be built: a local error, the same everywhere
+	Tried             = "tried"                            // it was, and may not be again
+	AttemptsExhausted = "attempts_exhausted"               // the job's cap is reached
+	RefusalFinal      = "refusal_final"                    // a provider refused the content, and the route does not go round a refusal
+	DeadlineExceeded  = "deadline_exceeded"                // it could not be tried before the job's deadline; the reason of such a job as well
+	Unmappable        = string(providers.ReasonUnmappable) // a request could not be built: a local error, the same everywhere
 )
 
 // NoEligibleTarget is the reason of a job that could not be tried anywhere.

@@ -37,7 +37,7 @@ func broken(v store.View, r failover.Rules, next store.NewAttempt) error {
 		if a.State == job.Failed && a.Reason == string(providers.ReasonRefused) && v.Job.Plan.OnRefusal == "final" {
 			return fmt.Errorf("round a refusal")
 		}
-		if a.State == job.Failed && a.Reason == "unmappable" {
+		if a.State == job.Failed && a.Reason == string(providers.ReasonUnmappable) {
 			return fmt.Errorf("after a local error")
 		}
 		if a.Target != next.Target {

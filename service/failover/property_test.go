@@ -165,7 +165,7 @@ func randomEnd(fate *rand.Rand, v store.View, made store.NewAttempt) job.Attempt
 	case 6:
 		a.Reason, a.RetryAt = string(providers.ReasonRateLimited), v.Now.Add(time.Duration(fate.IntN(1000))*time.Second)
 	case 7:
-		a.Reason, a.Retryable = "unmappable", false
+		a.Reason, a.Retryable = string(providers.ReasonUnmappable), false
 	default:
 		a.Reason = string(providers.ReasonNotSent)
 	}

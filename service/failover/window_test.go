@@ -83,12 +83,12 @@ func TestWhatDoesNotFitIsNotSent(t *testing.T) {
 // A request that cannot be built fails the same way everywhere: nobody else is asked.
 func TestALocalErrorEndsTheJob(t *testing.T) {
 	g := gomega.NewWithT(t)
-	v := view(failed(alpha, failover.Unmappable, false))
+	v := view(failed(alpha, providers.ReasonUnmappable, false))
 	expectation{reason: "unmappable", attempt: 1, why: map[providers.Target][]string{beta: {"unmappable"}, gamma: {"unmappable"}}}.
 		check(g, failover.Next(v, rules()))
 
 	for _, retryable := range []bool{true, false} { // the word decides, not what else the attempt says
-		v = view(failed(alpha, providers.ReasonMalformed, true), failed(beta, failover.Unmappable, retryable))
+		v = view(failed(alpha, providers.ReasonMalformed, true), failed(beta, providers.ReasonUnmappable, retryable))
 		v.Job.Plan.OnRefusal = failover.OnRefusalFallback
 		why := map[providers.Target][]string{alpha: {"unmappable"}, gamma: {"unmappable"}}
 		expectation{reason: "unmappable", attempt: 2, why: why}.check(g, failover.Next(v, rules()))

@@ -38,8 +38,8 @@ func (s *Simulator) SetCandour(model string, c Candour) {
 func (s *Simulator) SetIdempotency(model string, i Idempotency) { s.roster.promise(model, i) }
 
 // Release lets the open requests that match answer, and returns how many were waiting or about to. It
-// reaches every request that the ledger shows unanswered, and every work that goes on without its client;
-// it is not remembered for later ones.
+// reaches every request that the model is at work for, its client gone or not, and every other that the
+// ledger shows unanswered; it is not remembered for later ones.
 func (s *Simulator) Release(f Filter) int { return s.ledger.release(f) }
 
 // WaitForRequests returns the matching requests for work as soon as n of them were read whole. When ctx

@@ -59,7 +59,8 @@
 //
 // Where a model declares a header, see [Idempotency], a second POST with the same key and body is answered
 // as the first one was, or should have been, and causes no work; with another body it is refused. A key is
-// taken by the first request that puts the model to work: one that was refused takes none.
+// taken by the first request that puts the model to work: one that was refused takes none, and a model that
+// refuses does so before it looks at a key.
 //
 // # Questions
 //

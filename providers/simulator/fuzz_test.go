@@ -1,6 +1,9 @@
 package simulator
 
 import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -20,6 +23,33 @@ func FuzzReaders(f *testing.F) {
 		for _, answer := range []*object{readInvoice(text).fields(), readTriage(text).fields()} {
 			if encoded := encode(answer); !jsontext.Value(encoded).IsValid(jsontext.AllowInvalidUTF8(true)) {
 				t.Fatalf("not JSON: %s", encoded)
+			}
+		}
+	})
+}
+
+// FuzzRequests sends whatever comes to mind to both paths, and asks about it: every answer is JSON.
+func FuzzRequests(f *testing.F) {
+	body, _ := sample(f, "faithful")
+	f.Add(string(body), "metadata[k]=v&limit=3")
+	f.Add(`{"model":"faithful","store":true,"metadata":{"k":"v"},"messages":[{"role":"user","content":"json"}]}`, "metadata[k]=v")
+	f.Add(`{"model":"faithful","input":"json","background":true,"text":{"format":{"type":"json_object"}}}`, "order=desc&after=x")
+	f.Add(`{"model":"faithful","input":[{"role":"user","content":[{"type":"input_text"}]}],"text":null}`, "metadata[]=&%")
+	f.Fuzz(func(t *testing.T, body, query string) {
+		if p, _ := personalityInName(modelOf([]byte(body))); p != (Personality{}) && p.Kind != Faithful || p.Hold {
+			return // what waits or breaks off by its nature has tests of its own
+		}
+		s := New(Config{})
+		defer s.Close()
+		for _, path := range []string{pathCompletions, pathResponses} {
+			questioned := httptest.NewRequest(http.MethodGet, path, http.NoBody)
+			questioned.URL.RawQuery = query
+			for _, r := range []*http.Request{httptest.NewRequest(http.MethodPost, path, strings.NewReader(body)), questioned} {
+				w := httptest.NewRecorder()
+				s.ServeHTTP(w, r)
+				if !jsontext.Value(w.Body.Bytes()).IsValid(jsontext.AllowInvalidUTF8(true)) {
+					t.Fatalf("%s %s: not JSON: %s", r.Method, path, w.Body)
+				}
 			}
 		}
 	})

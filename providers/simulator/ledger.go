@@ -13,7 +13,7 @@ type ledger struct {
 	mu      sync.Mutex
 	seq     int64
 	entries []*record
-	open    map[*record]struct{} // unanswered or worked on; survives a reset: what is held can always be released
+	open    map[*record]struct{} // worked for, or unanswered without any work; survives a reset: what is held can always be released
 	changed chan struct{}        // closed and replaced at every change
 	now     func() time.Time
 }
@@ -82,9 +82,7 @@ func (l *ledger) settle(r *record, yield *Product) {
 		yield.At = l.now()
 	}
 	r.entry.Produced, r.working = yield, false
-	if r.entry.Answered != nil {
-		delete(l.open, r)
-	}
+	delete(l.open, r)
 	l.announce()
 }
 

@@ -115,6 +115,7 @@ func TestSilenceMayHideWork(t *testing.T) {
 			f.waitFor(1, Filter{Produced: executes})
 			g.Expect(f.list().Data).To(HaveLen(map[bool]int{true: 1}[executes]))
 			g.Expect(f.Ledger()[0].Answered).To(BeNil())
+			g.Expect(f.Release(Filter{})).To(Equal(map[bool]int{false: 1}[executes]), "work that is done is not held")
 			leave()
 			g.Expect((<-done).err).To(MatchError(context.Canceled))
 			g.Expect(f.waitAnswered(1)[0].Executed).To(Equal(executes))

@@ -35,7 +35,7 @@ func (c *Client) findStored(ctx context.Context, question providers.Question) pr
 		if answer := search.through(page); answer != nil {
 			return found(ex, answer, false)
 		}
-		if !page.more || len(page.entries) == 0 || !search.advance(page) {
+		if !page.more || !search.advance(page) {
 			return search.conclude(ex, !page.more)
 		}
 	}

@@ -42,8 +42,8 @@ var translations = []translation{
 	is(store.ErrAttemptsExhausted, AttemptsExhausted),
 	is(store.ErrNotFound, NotFound),
 
-	later(store.ErrClosed, ShuttingDown),
 	later(dispatch.ErrShuttingDown, ShuttingDown),
+	later(store.ErrUnavailable, StoreUnavailable),
 	later(errStoreSilent, StoreUnavailable),
 	later(context.DeadlineExceeded, StoreUnavailable), // of the dispatcher, which bounds its calls itself
 }

@@ -52,7 +52,7 @@ func TestEveryErrorHasItsProblem(t *testing.T) {
 		"job final":     {store.ErrJobFinal, JobFinal, 409, nil},
 		"exhausted":     {store.ErrAttemptsExhausted, AttemptsExhausted, 409, nil},
 		"not found":     {store.ErrNotFound, NotFound, 404, nil},
-		"closed store":  {store.ErrClosed, ShuttingDown, 503, nil},
+		"lost store":    {fmt.Errorf("%w: conn closed", store.ErrUnavailable), StoreUnavailable, 503, nil},
 		"shutting down": {dispatch.ErrShuttingDown, ShuttingDown, 503, nil},
 		"too slow":      {context.DeadlineExceeded, StoreUnavailable, 503, nil},
 	} {

@@ -46,7 +46,7 @@ func final(err error) bool {
 		illegal *store.IllegalTransition
 		early   *store.NotYet
 	)
-	return err == nil || errors.As(err, &illegal) || errors.As(err, &early) || errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrClosed)
+	return err == nil || errors.As(err, &illegal) || errors.As(err, &early) || errors.Is(err, store.ErrNotFound)
 }
 
 // decided is final for the creation of a job.

@@ -19,8 +19,9 @@ var (
 	ErrJobFinal = errors.New("the job is final")
 	// ErrAttemptsExhausted: the job's cap on attempts is reached.
 	ErrAttemptsExhausted = errors.New("the job has no attempts left")
-	// ErrClosed: the store was closed.
-	ErrClosed = errors.New("the store is closed")
+	// ErrUnavailable: the database could not be reached, or went away in the middle. The change may have been
+	// made; repeating it is safe.
+	ErrUnavailable = errors.New("the database is not available")
 )
 
 // KeyConflict says that the idempotency key already names another intent. Pointers are the JSON pointers that

@@ -110,15 +110,25 @@ func (e *engine) Write(ctx context.Context, do func(sqlcore.Tx) error) error {
 	for range abortedAttempts {
 		err = pgx.BeginFunc(ctx, e.pool, func(begun pgx.Tx) error { return do(tx{begun: begun, insert: e.insert}) })
 		if !wasAborted(err) || ctx.Err() != nil {
-			return err
+			break
 		}
 	}
-	return err
+	return e.told(err)
 }
 
 func (e *engine) Read(ctx context.Context, do func(sqlcore.Tx) error) error {
 	options := pgx.TxOptions{AccessMode: pgx.ReadOnly, IsoLevel: pgx.RepeatableRead}
-	return pgx.BeginTxFunc(ctx, e.pool, options, func(begun pgx.Tx) error { return do(tx{begun: begun, insert: e.insert}) })
+	return e.told(pgx.BeginTxFunc(ctx, e.pool, options, func(begun pgx.Tx) error { return do(tx{begun: begun, insert: e.insert}) }))
+}
+
+// told says of an error that came of the connection that it did. The pool's other connections may be as
+// dead as that one: they are made anew, lest every one of them costs somebody a try.
+func (e *engine) told(err error) error {
+	if !isUnavailable(err) {
+		return err
+	}
+	e.pool.Reset()
+	return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 }
 
 // wasAborted: PostgreSQL rolled the transaction back and says that it may be tried again.

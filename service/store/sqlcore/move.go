@@ -33,7 +33,7 @@ func (m *move) store(ctx context.Context, to job.State) error {
 		return err
 	}
 	return recordEvent(ctx, m.tx, m.job, job.HistoryAttemptMoved, m.attempt.Number, map[string]any{
-		"from": m.attempt.State, "to": to, "event": m.change.Event, "reason": changed.Reason, "detail": changed.Detail,
+		"from": m.attempt.State, "to": to, "event": m.event(), "reason": changed.Reason, "detail": changed.Detail,
 		"by": m.change.By, "note": m.change.Note,
 	}, m.now)
 }

@@ -153,10 +153,27 @@ func retryBusy(ctx context.Context, do func() error) error {
 	var err error
 	for range busyAttempts {
 		if err = do(); !isBusy(err) || ctx.Err() != nil {
-			return err
+			break
 		}
 	}
+	if isUnavailable(err) {
+		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+	}
 	return err
+}
+
+// isUnavailable tells the file's own trouble (busy beyond all patience, disk full or broken, gone) from what
+// SQLite said about a statement.
+func isUnavailable(err error) bool {
+	var broken *driver.Error
+	if !errors.As(err, &broken) {
+		return errors.Is(err, sql.ErrConnDone)
+	}
+	switch broken.Code() & 0xff {
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY:
+		return true
+	}
+	return false
 }
 
 func isBusy(err error) bool {

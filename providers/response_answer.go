@@ -61,19 +61,20 @@ func unended(out Outcome, ex Exchange, head Response) Outcome {
 // responseErrors are the error codes with a meaning of their own. Those that complain of the request
 // would complain again.
 var responseErrors = map[string]statusRow{
-	"rate_limit_exceeded":   {verdict: Failed, reason: ReasonRateLimited, retryable: true},
-	"insufficient_quota":    {verdict: Failed, reason: ReasonRateLimited, retryable: true},
-	"server_error":          {verdict: InDoubt, reason: ReasonServerError, byRules: true},
-	"internal_server_error": {verdict: InDoubt, reason: ReasonServerError, byRules: true},
+	"rate_limit_exceeded":   {reason: ReasonRateLimited, retryable: true},
+	"insufficient_quota":    {reason: ReasonRateLimited, retryable: true},
+	// The provider says that the response has ended: unlike a bare 500, that is no silence.
+	"server_error":          {reason: ReasonServerError, retryable: true},
+	"internal_server_error": {reason: ReasonServerError, retryable: true},
 
-	"content_filter":                 {verdict: Failed, reason: ReasonRefused},
-	"content_policy_violation":       {verdict: Failed, reason: ReasonRefused},
-	"image_content_policy_violation": {verdict: Failed, reason: ReasonRefused},
+	"content_filter":                 {reason: ReasonRefused},
+	"content_policy_violation":       {reason: ReasonRefused},
+	"image_content_policy_violation": {reason: ReasonRefused},
 
-	"invalid_prompt":          {verdict: Failed, reason: ReasonRejected},
-	"invalid_request_error":   {verdict: Failed, reason: ReasonRejected},
-	"context_length_exceeded": {verdict: Failed, reason: ReasonRejected},
-	"model_not_found":         {verdict: Failed, reason: ReasonRejected},
+	"invalid_prompt":          {reason: ReasonRejected},
+	"invalid_request_error":   {reason: ReasonRejected},
+	"context_length_exceeded": {reason: ReasonRejected},
+	"model_not_found":         {reason: ReasonRejected},
 }
 
 // failedResponse reads why the provider gave up. An error that nobody knows makes the answer malformed,
@@ -95,10 +96,7 @@ func failedResponse(out Outcome, ex Exchange, raw jsontext.Value, rules Rules) O
 	if !known {
 		return out
 	}
-	if row.byRules && rules.ServerErrors == ServerErrorsFailed {
-		row.verdict, row.retryable = Failed, true
-	}
-	out.Verdict, out.Reason, out.Retryable = row.verdict, row.reason, row.retryable
+	out.Reason, out.Retryable = row.reason, row.retryable
 	if row.reason == ReasonRateLimited {
 		out.RetryAfter, _ = RetryAfter(ex.Header, now(ex, rules))
 	}

@@ -83,8 +83,7 @@ func TestClassifyResponses(t *testing.T) {
 
 		{name: "failed: rate limit", ex: broke("rate_limit_exceeded"), rules: contract, verdict: no, reason: providers.ReasonRateLimited, retryable: true, detail: "the response failed, rate_limit_exceeded: so it is"},
 		{name: "failed: quota", ex: broke("insufficient_quota"), verdict: no, reason: providers.ReasonRateLimited, retryable: true},
-		{name: "failed: server error", ex: broke("server_error"), rules: contract, verdict: indoubt, reason: providers.ReasonServerError, detail: "server_error"},
-		{name: "failed: server error, by the rule", ex: broke("server_error"), rules: failedRule, verdict: no, reason: providers.ReasonServerError, retryable: true},
+		{name: "failed: server error", ex: broke("server_error"), rules: contract, verdict: no, reason: providers.ReasonServerError, retryable: true, detail: "server_error"},
 		{name: "failed: prompt", ex: broke("invalid_prompt"), rules: failedRule, verdict: no, reason: providers.ReasonRejected},
 		{name: "failed: filter", ex: broke("content_filter"), verdict: no, reason: providers.ReasonRefused},
 		{name: "failed: nobody knows why", ex: broke("frobnicated\n"), rules: failedRule, verdict: no, reason: providers.ReasonMalformed, retryable: true, detail: "the response failed, frobnicated: so it is"},

@@ -61,8 +61,8 @@ func unended(out Outcome, ex Exchange, head Response) Outcome {
 // responseErrors are the error codes with a meaning of their own. Those that complain of the request
 // would complain again.
 var responseErrors = map[string]statusRow{
-	"rate_limit_exceeded":   {reason: ReasonRateLimited, retryable: true},
-	"insufficient_quota":    {reason: ReasonRateLimited, retryable: true},
+	"rate_limit_exceeded": {reason: ReasonRateLimited, retryable: true},
+	"insufficient_quota":  {reason: ReasonRateLimited, retryable: true},
 	// The provider says that the response has ended: unlike a bare 500, that is no silence.
 	"server_error":          {reason: ReasonServerError, retryable: true},
 	"internal_server_error": {reason: ReasonServerError, retryable: true},

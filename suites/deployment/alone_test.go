@@ -65,14 +65,20 @@ func alone() {
 
 	It("hands events on as they come", func(ctx context.Context) {
 		more := make(chan struct{})
-		s := newStand(func(w http.ResponseWriter, _ *http.Request) {
+		s := newStand(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "text/event-stream")
-			_, _ = io.WriteString(w, "data: one\n\n") // a client that has gone fails the spec by itself
+			w.Header().Set("Transfer-Encoding", "identity") // the harder case: without chunks a buffer is sent when it is full
+			_, _ = io.WriteString(w, "data: one\n\n")       // a client that has gone fails the spec by itself
 			w.(http.Flusher).Flush()
-			<-more
+			select {
+			case <-more:
+			case <-r.Context().Done():
+			}
 			_, _ = io.WriteString(w, "data: two\n\n")
 		})
 		b := startBalancer(ctx, s.replicas)
+		ctx, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
 		response, err := b.open(ctx, http.MethodGet, "/v1/jobs/some-job/events", "")
 		Expect(err).NotTo(HaveOccurred())
 		defer response.Body.Close()
@@ -118,7 +124,7 @@ func alone() {
 
 // faults are about replicas that fail.
 func faults() {
-	It("never hands a POST on that a replica has read, and hands a GET on", func(ctx context.Context) {
+	It("never hands a POST on that a replica has read", func(ctx context.Context) {
 		s := newStand(hangUp)
 		b := startBalancer(ctx, s.replicas)
 		for _, headers := range [][]header{{{"Idempotency-Key", "one"}}, nil} {
@@ -127,10 +133,6 @@ func faults() {
 			Expect(s.seen()[before:]).To(Equal([]string{"POST /v1/jobs"}))
 			Expect(b.logged(ctx, 1, byInstance(told))[0].asked()).To(HaveLen(1))
 		}
-		// One replica is left that has not failed yet, and the others are passed over.
-		before := len(s.seen())
-		unanswered(b.get(ctx, "/v1/jobs/some-job"), http.StatusBadGateway)
-		Expect(s.seen()[before:]).To(Equal([]string{"GET /v1/jobs/some-job"}))
 	})
 
 	It("hands a GET on that a replica has read", func(ctx context.Context) {

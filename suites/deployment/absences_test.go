@@ -75,7 +75,7 @@ func (g *stage) absences() {
 		for range count {
 			Expect(read[jobView](g.nginx.get(ctx, "/v1/jobs/"+made.ID), http.StatusOK)).To(Equal(made))
 		}
-		Expect(everybody(g.nginx.logged(ctx, count, reading(made.ID)))).To(ContainElement(gone.address), "some of them had met it first")
+		Expect(everybody(g.nginx.logged(ctx, count, at("/v1/jobs/"+made.ID)))).To(ContainElement(gone.address), "some of them had met it first")
 		g.returns(ctx, gone, key)
 	})
 

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -16,47 +15,6 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 )
-
-// stand stands in for replicas where a fault must come at one certain moment: three servers that behave alike.
-type stand struct {
-	replicas []string
-	mu       sync.Mutex
-	requests []string // method and address as sent
-}
-
-// newStand starts the servers. Each request is noted, and read whole, before answer gets it.
-func newStand(answer http.HandlerFunc) *stand {
-	s := &stand{}
-	for range shippedReplicas {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			_, _ = io.Copy(io.Discard, r.Body) // what is cut short is the test's to notice
-			s.mu.Lock()
-			s.requests = append(s.requests, r.Method+" "+r.RequestURI)
-			s.mu.Unlock()
-			answer(w, r)
-		}))
-		DeferCleanup(server.Close)
-		s.replicas = append(s.replicas, server.Listener.Addr().String())
-	}
-	return s
-}
-
-// seen are the requests so far.
-func (s *stand) seen() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return append([]string{}, s.requests...)
-}
-
-// hangUp closes the connection after the request was read, without a word.
-func hangUp(w http.ResponseWriter, _ *http.Request) {
-	connection, _, err := w.(http.Hijacker).Hijack()
-	if err == nil {
-		_ = connection.Close() // nothing was written that could be lost
-	}
-}
-
-func answerOK(http.ResponseWriter, *http.Request) {}
 
 // alone is about what nginx does and says by itself.
 func alone() {
@@ -141,6 +99,23 @@ func faults() {
 		b := startBalancer(ctx, s.replicas)
 		Expect(b.get(ctx, "/v1/jobs/some-job").Status).To(Equal(http.StatusOK))
 		Expect(s.seen()).To(Equal([]string{"GET /v1/jobs/some-job", "GET /v1/jobs/some-job"}))
+	})
+
+	It("leaves a dead replica alone in every worker", func(ctx context.Context) {
+		s := newStand(answerOK)
+		const dead = "127.0.0.1:1" // nobody's
+		b := startBalancer(ctx, []string{dead, s.replicas[1], s.replicas[2]},
+			edit{"fallproof/replicas.conf", shippedReplicas[0] + " max_fails=1 fail_timeout=5s", shippedReplicas[0] + " max_fails=1 fail_timeout=1h"})
+		Eventually(func(ctx context.Context) []string {
+			Expect(b.get(ctx, "/v1/first").Status).To(Equal(http.StatusOK))
+			return everybody(b.log(Default, at("/v1/first")))
+		}).WithContext(ctx).WithTimeout(patience).WithPolling(poll).Should(ContainElement(dead))
+		const count = 100
+		for _, got := range simultaneously(count, func(int) (answer, error) { return b.call(ctx, http.MethodGet, "/v1/then", "") }) {
+			Expect(got.err).NotTo(HaveOccurred())
+			Expect(got.Status).To(Equal(http.StatusOK))
+		}
+		Expect(everybody(b.logged(ctx, count, at("/v1/then")))).To(ConsistOf(s.replicas[1], s.replicas[2]))
 	})
 
 	It("says so where no replica can be reached, and what that means", func(ctx context.Context) {

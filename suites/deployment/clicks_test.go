@@ -75,11 +75,6 @@ func (g *stage) clicks() {
 			Expect(got.err).NotTo(HaveOccurred())
 			Expect(read[jobView](got.answer, http.StatusOK)).To(Equal(made))
 		}
-		Expect(everybody(g.nginx.logged(ctx, count, reading(made.ID)))).To(ConsistOf(g.nginx.replicas))
+		Expect(everybody(g.nginx.logged(ctx, count, at("/v1/jobs/"+made.ID)))).To(ConsistOf(g.nginx.replicas))
 	})
-}
-
-// reading picks the requests for a job itself.
-func reading(job string) func(request) bool {
-	return func(r request) bool { return r.Method == http.MethodGet && r.URI == "/v1/jobs/"+job }
 }

@@ -37,22 +37,14 @@ func (l *lostReplica) loses(ctx context.Context) {
 	l.returns(ctx, killed, l.key)
 }
 
-// leftAlone sees that no worker of nginx asks the dead replica any more: the lost key has one other in its place.
-// Where the machine was so slow that it has been tried again meanwhile, once more.
+// leftAlone sees that the dead replica is not asked any more: the lost key has one other in its place. Once more where
+// the machine was so slow that it has been tried again meanwhile.
 func (l *lostReplica) leftAlone(ctx context.Context, substitute string) {
-	const count = 40
-	Eventually(func(g Gomega, ctx context.Context) {
-		before := len(l.nginx.log(g, with(l.key)))
-		for _, got := range simultaneously(count, func(int) (answer, error) {
-			return l.nginx.call(ctx, http.MethodPost, "/v1/jobs", intent(held), header{"Idempotency-Key", l.key})
-		}) {
-			g.Expect(got.err).NotTo(HaveOccurred())
-			Expect(replayed(got.answer).ID).To(Equal(l.job.ID))
-		}
-		for _, r := range l.nginx.logged(ctx, before+count, with(l.key))[before:] {
-			g.Expect(r.asked()).To(Equal([]string{substitute}))
-		}
-	}).WithContext(ctx).WithTimeout(patience).WithPolling(poll).Should(Succeed())
+	Eventually(func(ctx context.Context) []string {
+		before := len(l.nginx.log(Default, with(l.key)))
+		Expect(replayed(l.click(ctx, l.key, held)).ID).To(Equal(l.job.ID))
+		return l.nginx.logged(ctx, before+1, with(l.key))[before].asked()
+	}).WithContext(ctx).WithTimeout(patience).WithPolling(poll).Should(Equal([]string{substitute}))
 }
 
 // settled ends the doubt through nginx, when everything else was done.

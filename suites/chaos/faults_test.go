@@ -29,7 +29,7 @@ type act func(ctx context.Context, draw *rand.Rand)
 // lanes are the whole script.
 func (w *world) lanes() []lane {
 	return []lane{
-		{"processes", 1500 * time.Millisecond, 4 * time.Second, []weighted[act]{{3, w.kill}, {2, w.freeze}}},
+		{"processes", 2 * time.Second, 5 * time.Second, []weighted[act]{{2, w.kill}, {2, w.freeze}}},
 		{"paths to the database", 1 * time.Second, 3 * time.Second, []weighted[act]{
 			{3, w.loseCommits}, {2, w.cutDatabase}, {1, w.resetDatabase}, {1, w.muteDatabase}, {1, w.delayDatabase}, {1, w.narrowDatabase},
 		}},
@@ -43,14 +43,16 @@ func (w *world) lanes() []lane {
 }
 
 // suffer has jobs flow through everything that goes wrong. It returns when every client has its answer and
-// every fault has been undone.
+// every fault has been undone. On a machine that is too slow for the load the script ends first.
 func (w *world) suffer(ctx context.Context) {
-	disturbed, calm := context.WithCancel(ctx)
+	disturbed, calm := context.WithTimeout(ctx, w.over+w.over/2+5*time.Second)
+	defer calm()
 	var script sync.WaitGroup
 	for _, each := range w.lanes() {
 		script.Go(func() { each.run(disturbed, chance(w.seed, each.name)) })
 	}
 	script.Go(func() { w.provider.releasing(disturbed, chance(w.seed, "releases")) })
+	script.Go(func() { w.provider.wavering(disturbed, chance(w.seed, "candours")) })
 	w.load(ctx)
 	calm()
 	script.Wait()

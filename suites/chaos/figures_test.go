@@ -39,6 +39,7 @@ func (p *past) figures() []figure {
 	table := []figure{
 		{"jobs", len(p.jobs)}, {"of them clicked twice", doubled}, {"attempts", len(p.attempts)}, {"sends", sends},
 		{"POSTs that arrived", posts}, {"sends that were cut on their way", unseen},
+		{"attempts that waited while their proof was revoked, and were sent then", p.sentAfterRevocation()},
 	}
 	for _, what := range slices.Sorted(maps.Keys(outcomes)) {
 		table = append(table, figure{what, outcomes[what]})
@@ -59,7 +60,11 @@ func (p *past) doubts() (map[string]int, time.Duration) {
 				continue
 			}
 			if e.detail.From == job.Unknown {
-				counts[fmt.Sprintf("doubts ended by: %s (%s)", e.detail.Event, e.detail.To)]++
+				how := fmt.Sprintf("doubts ended by: %s (%s)", e.detail.Event, e.detail.To)
+				if p.home[e.detail.By] != "" && e.detail.Note != "" {
+					how += ", by itself: " + e.detail.Note
+				}
+				counts[how]++
 				longest = max(longest, e.at.Sub(since[e.attempt]))
 			}
 			if e.detail.To == job.Unknown {
@@ -70,4 +75,17 @@ func (p *past) doubts() (map[string]int, time.Duration) {
 		}
 	}
 	return counts, longest
+}
+
+// sentAfterRevocation counts attempts that were created on a proof that stood, had to wait, and had their turn
+// when it stood no longer.
+func (p *past) sentAfterRevocation() int {
+	n := 0
+	for _, a := range p.attempts {
+		revoked := p.records[a.certification].revoked
+		if sends := a.sendings(); revoked != nil && len(sends) > 0 && revoked.Before(sends[0].from) {
+			n++
+		}
+	}
+	return n
 }

@@ -59,6 +59,8 @@ type detail struct {
 	State  job.State `json:"state"`
 	Event  job.Event `json:"event"`
 	Reason string    `json:"reason"`
+	By     string    `json:"by"`
+	Note   string    `json:"note"`
 	Winner int       `json:"winner"`
 }
 
@@ -118,9 +120,9 @@ func (p *past) readAttempts(ctx context.Context, tx pgx.Tx) {
 	GinkgoHelper()
 	for _, a := range all(ctx, tx, func(a *attempt) []any {
 		return []any{&a.jobID, &a.number, &a.id, &a.role, &a.target, &a.certification, &a.state, &a.reason, &a.bootID, &a.sends,
-			&a.heard, &a.leased, &a.created, &a.started}
+			&a.heard, &a.leased, &a.created}
 	}, `SELECT job_id, number, id, role, target, COALESCE(certification_id, ''), state, reason, boot_id, sends,
-		heard, lease_until IS NOT NULL, created_at, started_at FROM attempts ORDER BY job_id, number`) {
+		heard, lease_until IS NOT NULL, created_at FROM attempts ORDER BY job_id, number`) {
 		a.job = p.jobs[a.jobID]
 		a.job.attempts = append(a.job.attempts, &a)
 		p.attempts[a.id] = &a

@@ -17,6 +17,7 @@ var (
 	jobs = flag.Int("chaos.jobs", 120, "how many jobs to submit")
 	over = flag.Duration("chaos.time", 12*time.Second, "over what time they are submitted, if nothing slows that down")
 	seed = flag.Uint64("chaos.seed", 0, "the script of the run; 0 draws one, which is printed")
+	keep = flag.String("chaos.keep", "", "a folder in which the replicas' configurations and logs stay")
 	race = flag.Bool("chaos.race", false, "build the binary with the race detector")
 )
 

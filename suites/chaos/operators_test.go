@@ -12,7 +12,7 @@ import (
 // operators are what people do about jobs meanwhile.
 func (w *world) operators() []weighted[act] {
 	return []weighted[act]{
-		{6, w.endsDoubt}, {2, w.endsReleased}, {1, w.cancelsAJob}, {2, w.triesAgain},
+		{8, w.endsDoubt}, {2, w.endsReleased}, {1, w.cancelsAJob}, {3, w.triesAgain},
 	}
 }
 
@@ -86,7 +86,7 @@ func (w *world) triesAgain(ctx context.Context, draw *rand.Rand) {
 	}
 	body, key := `{}`, fmt.Sprintf("again-%d", draw.Uint64())
 	if draw.IntN(2) == 0 {
-		body = fmt.Sprintf(`{"target": %q}`, one(draw, []string{"alpha/alpha-large", "beta/beta-medium", "gamma/gamma-small"}))
+		body = fmt.Sprintf(`{"target": %q}`, one(draw, targets))
 	}
 	for range 2 {
 		got, err := w.operate(ctx, draw, http.MethodPost, "/v1/jobs/"+job.ID+"/attempts", body, "Idempotency-Key", key)

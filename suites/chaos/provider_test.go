@@ -46,7 +46,7 @@ type provider struct {
 	quiet bool
 }
 
-func newProvider(draw *rand.Rand, models []string) *provider {
+func newProvider(draw *rand.Rand) *provider {
 	GinkgoHelper()
 	faithful := map[string]simulator.Personality{}
 	for _, model := range models {
@@ -55,6 +55,7 @@ func newProvider(draw *rand.Rand, models []string) *provider {
 	p := &provider{
 		moody: simulator.New(simulator.Config{Models: faithful}), calm: simulator.New(simulator.Config{Models: faithful}), draw: draw,
 	}
+	p.moody.SetIdempotency(models["gamma"], simulator.Idempotency{Header: "Idempotency-Key"})
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	Expect(err).NotTo(HaveOccurred())
 	p.address = listener.Addr().String()
@@ -111,11 +112,29 @@ func (p *provider) mood() simulator.Personality {
 	return personality
 }
 
-// settle makes every provider faithful from now on.
+// settle makes every provider faithful and honest from now on.
 func (p *provider) settle() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.quiet = true
+	p.moody.SetCandour("", simulator.Candour{Answering: simulator.Honest})
+}
+
+// candours are how providers answer who asks what became of a request, by weight. Some of them lie.
+var candours = []weighted[string]{
+	{6, "honest"}, {2, "absent:3"}, {2, "failing:500"}, {1, "failing:429:1s"}, {1, "slow:1s"}, {1, "silent"}, {1, "dropping"}, {1, "garbled"},
+	{1, "half-body"}, {1, "unfiltered"},
+}
+
+// wavering changes at intervals how far the providers' word can be trusted, until ctx ends.
+func (p *provider) wavering(ctx context.Context, draw *rand.Rand) {
+	for rest(ctx, between(draw, 500*time.Millisecond, 3*time.Second)) {
+		candour, err := simulator.ParseCandour(pick(draw, candours))
+		if err != nil {
+			panic(err) // a mistake in the table above
+		}
+		p.moody.SetCandour("", candour)
+	}
 }
 
 // release lets whatever is held answer.

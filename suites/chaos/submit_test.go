@@ -67,10 +67,10 @@ func (w *world) load(ctx context.Context) {
 func (w *world) submit(ctx context.Context, n int) {
 	draw := chance(w.seed, fmt.Sprint("job ", n))
 	each := &submission{mark: fmt.Sprintf("J-%06d", n), key: fmt.Sprintf("chaos-%d-%d", w.seed, n), ids: map[string]bool{}}
-	intent := wish{Contract: one(draw, []string{"steady", "racing"})}
+	intent := wish{Contract: one(draw, []string{"steady", "racing", "keyed"})}
 	intent.Input = map[string]string{"message": fmt.Sprintf(one(draw, messages), each.mark)}
 	if draw.IntN(4) == 0 {
-		intent.Target = one(draw, []string{"alpha/alpha-large", "beta/beta-medium", "gamma/gamma-small"})
+		intent.Target = one(draw, targets)
 	}
 	each.contract, each.doubled = intent.Contract, draw.IntN(10) == 0
 	body, err := json.Marshal(intent, json.Deterministic(true))

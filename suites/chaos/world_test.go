@@ -39,12 +39,16 @@ type world struct {
 const replicas = 3
 
 // models are what each provider serves.
-var models = map[string]string{"alpha": "alpha-large", "beta": "beta-medium", "gamma": "gamma-small"}
+var models = map[string]string{"alpha": "alpha-large", "beta": "beta-medium", "gamma": "gamma-small", "delta": "delta-mini"}
+
+// targets are all of them.
+var targets = []string{"alpha/alpha-large", "beta/beta-medium", "gamma/gamma-small", "delta/delta-mini"}
 
 // contracts are copies of a shipped contract under other names, with what is changed in it.
 var contracts = map[string][]string{
 	"steady": {"effects: none\nrelease_after: 20s", "effects: external\n"},
 	"racing": {"release_after: 20s", "release_after: 2s"},
+	"keyed":  {"effects: none\nrelease_after: 20s", "effects: idempotent\n"},
 }
 
 // configuration of all replicas. Only the database is another path for each of them.
@@ -56,15 +60,18 @@ server:
 store: {url: "$STORE"}
 contracts: $CONTRACTS
 providers:
-  alpha:
-    {base_url: $ALPHA, source: simulated, timeout: 1s, give_up: 6s, concurrency: 8, queue_timeout: 8s, circuit: {failures: 8, cool_down: 1s}, models: {alpha-large: {context_window: 128000, tokenizer: o200k_base}}}
-  beta:
-    {base_url: $BETA, source: simulated, timeout: 1s, give_up: 4s, concurrency: 4, queue_timeout: 8s, server_errors: failed, models: {beta-medium: {context_window: 128000, tokenizer: o200k_base}}}
-  gamma:
-    {base_url: $GAMMA, source: simulated, timeout: 2s, give_up: 5s, concurrency: 16, models: {gamma-small: {context_window: 128000, tokenizer: o200k_base}}}
+  alpha: {base_url: $ALPHA, source: simulated, timeout: 1s, give_up: 6s, concurrency: 8, queue_timeout: 8s, $CIRCUIT,
+    reconcile: stored_completions, reconcile_horizon: 5s, models: {alpha-large: $MODEL}}
+  beta: {base_url: $BETA, source: simulated, timeout: 1s, give_up: 4s, concurrency: 4, queue_timeout: 8s, $CIRCUIT,
+    server_errors: failed, models: {beta-medium: $MODEL}}
+  gamma: {base_url: $GAMMA, source: simulated, timeout: 2s, give_up: 5s, concurrency: 16, $CIRCUIT,
+    idempotent: Idempotency-Key, models: {gamma-small: $MODEL}}
+  delta: {base_url: $DELTA, source: simulated, timeout: 2s, give_up: 5s, concurrency: 16, $CIRCUIT,
+    reconcile: responses, reconcile_horizon: 5s, models: {delta-mini: $MODEL}}
 routes:
   steady: {primary: alpha/alpha-large, fallbacks: [beta/beta-medium, gamma/gamma-small], max_attempts: 5}
   racing: {primary: beta/beta-medium, fallbacks: [alpha/alpha-large, gamma/gamma-small], max_attempts: 5, on_refusal: fallback, on_unknown: release}
+  keyed: {primary: gamma/gamma-small, fallbacks: [alpha/alpha-large, beta/beta-medium], max_attempts: 4, on_unknown: resend}
 `
 
 // shortened makes the time after which a replica counts as lost fit a test.
@@ -78,7 +85,7 @@ func (w *world) prepare(ctx context.Context) {
 	registerLostCommit()
 	w.folder = GinkgoT().TempDir()
 	address := w.openDatabase(ctx)
-	w.provider = newProvider(chance(w.seed, "moods"), []string{models["alpha"], models["beta"], models["gamma"]})
+	w.provider = newProvider(chance(w.seed, "moods"))
 	w.providers = map[string]*path{}
 	for name := range models {
 		w.providers[name] = newPath(name, w.provider.address)
@@ -140,9 +147,14 @@ func (w *world) writeContracts() {
 // configure writes the configuration of one process.
 func (w *world) configure(folder, store string) {
 	GinkgoHelper()
-	base := func(name string) string { return "http://" + w.providers[name].address() + "/v1" }
-	text := strings.NewReplacer("$STORE", store, "$CONTRACTS", filepath.Join(w.folder, "contracts"),
-		"$ALPHA", base("alpha"), "$BETA", base("beta"), "$GAMMA", base("gamma")).Replace(configuration)
+	words := []string{
+		"$STORE", store, "$CONTRACTS", filepath.Join(w.folder, "contracts"), "$CIRCUIT", "circuit: {failures: 8, cool_down: 1s}",
+		"$MODEL", "{context_window: 128000, tokenizer: o200k_base}",
+	}
+	for name, way := range w.providers {
+		words = append(words, "$"+strings.ToUpper(name), "http://"+way.address()+"/v1")
+	}
+	text := strings.NewReplacer(words...).Replace(configuration)
 	Expect(os.WriteFile(filepath.Join(folder, "fallproof.yaml"), []byte(text), 0o600)).To(Succeed())
 }
 
@@ -151,7 +163,8 @@ func (w *world) newReplica(number int, address string) *replica {
 	GinkgoHelper()
 	direct, err := url.Parse(address)
 	Expect(err).NotTo(HaveOccurred())
-	r := &replica{name: fmt.Sprintf("replica %d", number+1), folder: GinkgoT().TempDir()}
+	r := &replica{name: fmt.Sprintf("replica %d", number+1)}
+	r.folder = ownFolder(r.name)
 	r.bridge = newBridge(filepath.Join(direct.Query().Get("host"), ".s.PGSQL.5432"))
 	r.database = newPath(r.name, r.bridge.address())
 	store := url.URL{
@@ -163,6 +176,17 @@ func (w *world) newReplica(number int, address string) *replica {
 		r.flags = shortened
 	}
 	return r
+}
+
+// ownFolder is a folder for one process, which goes with the run unless it is to be kept.
+func ownFolder(name string) string {
+	GinkgoHelper()
+	if *keep == "" {
+		return GinkgoT().TempDir()
+	}
+	folder := filepath.Join(*keep, name)
+	Expect(os.MkdirAll(folder, 0o700)).To(Succeed())
+	return folder
 }
 
 // cli runs a verb of the undisturbed command line, and returns what it printed.

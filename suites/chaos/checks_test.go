@@ -152,12 +152,7 @@ func movesAreLegal(p *past, complain func(string, string, ...any)) {
 // open says whether something may still become of an attempt.
 func open(a *attempt) bool { return job.State(a.state).Blocks() || job.State(a.state) == job.Released }
 
-// leads says whether the table has a move. A lost connection of what is in doubt already is read as what it
-// is, that nothing more can be heard, and keeps its name in the history.
 func leads(d detail) bool {
-	if d.Event == job.EventDoubt && (d.From == job.Unknown || d.From == job.Released) {
-		d.Event = job.EventUnheard
-	}
 	return slices.ContainsFunc(job.Table, func(row job.Transition) bool {
 		return row.From == d.From && row.To == d.To && row.Event == d.Event
 	})

@@ -89,7 +89,7 @@ func (s *Server) streamEvents(c *gin.Context, id string, after int64, history st
 	ctx, cancel := context.WithCancel(c.Request.Context())
 	defer cancel()
 	defer context.AfterFunc(s.draining, cancel)()
-	out := openStream(c.Writer)
+	out := openStream(c.Writer, s.unread)
 	defer out.close()
 	for {
 		after = out.events(after, history.Events)

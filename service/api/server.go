@@ -72,6 +72,8 @@ type Options struct {
 	StoreTimeout time.Duration
 	// Heartbeat is after how long a silent stream of events says that it is still there; 0 = 15 s.
 	Heartbeat time.Duration
+	// StreamTimeout is how long a stream waits for a client that reads nothing of it; 0 = 10 s.
+	StreamTimeout time.Duration
 }
 
 // pingTimeout bounds the question whether the store is there.
@@ -85,6 +87,7 @@ type Server struct {
 	logger     *slog.Logger
 	version    string
 	heartbeat  time.Duration
+	unread     time.Duration // how long a stream's client may leave it so
 	engine     *gin.Engine
 	draining   context.Context // ends when the service shuts down
 	drain      context.CancelFunc
@@ -96,7 +99,7 @@ func New(options Options) *Server {
 		dispatcher: options.Dispatcher, config: options.Config,
 		store:  bounded{options.Store, cmp.Or(options.StoreTimeout, defaultStoreTimeout)},
 		logger: options.Logger, version: options.Version,
-		heartbeat: cmp.Or(options.Heartbeat, defaultHeartbeat),
+		heartbeat: cmp.Or(options.Heartbeat, defaultHeartbeat), unread: cmp.Or(options.StreamTimeout, defaultStreamTimeout),
 	}
 	if s.logger == nil {
 		s.logger = slog.New(slog.DiscardHandler)

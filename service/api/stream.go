@@ -15,27 +15,28 @@ import (
 const (
 	eventStream      = "text/event-stream"
 	defaultHeartbeat = 15 * time.Second
-	// streamLimit is how long a client may leave what was sent to it unread, once no buffer takes any more.
-	streamLimit = 10 * time.Second
-	comeBackIn  = time.Second
+	// defaultStreamTimeout counts from when no buffer on the way takes any more.
+	defaultStreamTimeout = 10 * time.Second
+	comeBackIn           = time.Second
 )
 
 // stream writes server-sent events (WHATWG HTML, section 9.2). What was written is sent by flush.
 type stream struct {
 	writer  gin.ResponseWriter
 	control *http.ResponseController
+	unread  time.Duration // see Options.StreamTimeout
 	pending bytes.Buffer
 }
 
 // openStream begins the answer. Proxies that would gather it are asked not to.
-func openStream(writer gin.ResponseWriter) *stream {
+func openStream(writer gin.ResponseWriter, unread time.Duration) *stream {
 	header := writer.Header()
 	header.Set("Content-Type", eventStream)
 	header.Set("Cache-Control", "no-store")
 	header.Set("X-Accel-Buffering", "no")
 	writer.WriteHeader(http.StatusOK)
 	writer.WriteHeaderNow()
-	s := &stream{writer: writer, control: http.NewResponseController(underneath(writer))}
+	s := &stream{writer: writer, control: http.NewResponseController(underneath(writer)), unread: unread}
 	fmt.Fprintf(&s.pending, "retry: %d\n\n", comeBackIn.Milliseconds())
 	return s
 }
@@ -66,7 +67,7 @@ func (s *stream) flush() error {
 	if s.pending.Len() == 0 {
 		return nil
 	}
-	if err := s.control.SetWriteDeadline(time.Now().Add(streamLimit)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+	if err := s.control.SetWriteDeadline(time.Now().Add(s.unread)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return err
 	}
 	_, err := s.pending.WriteTo(s.writer)

@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
@@ -33,21 +34,19 @@ type Status struct {
 	AppliedAt time.Time `json:"applied_at,omitzero"`
 }
 
-// Postgres migrates the database behind pool.
-func Postgres(ctx context.Context, pool *pgxpool.Pool) (err error) {
-	conn, err := pool.Acquire(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Release()
-	if _, err := conn.Exec(ctx, "SELECT pg_advisory_lock($1)", int64(advisoryLock)); err != nil {
-		return err
-	}
-	defer func() {
-		if _, unlockErr := conn.Exec(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", int64(advisoryLock)); err == nil {
-			err = unlockErr
+// Postgres migrates the database behind pool, which needs two connections for it. The lock is a
+// transaction's, not a session's: a connection pooler in transaction mode hands the next statement to
+// another session, and the lock would stay with the first one for good.
+func Postgres(ctx context.Context, pool *pgxpool.Pool) error {
+	return pgx.BeginFunc(ctx, pool, func(lock pgx.Tx) error {
+		if _, err := lock.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", int64(advisoryLock)); err != nil {
+			return err
 		}
-	}()
+		return postgresLocked(ctx, pool)
+	})
+}
+
+func postgresLocked(ctx context.Context, pool *pgxpool.Pool) error {
 	db := stdlib.OpenDBFromPool(pool)
 	defer func() { _ = db.Close() }() // gives its connection back to the pool
 	if err := up(ctx, goose.DialectPostgres, db, "postgres"); err != nil {

@@ -18,7 +18,7 @@ func (x *exchange) act() {
 	}
 	w := newWork(x)
 	if key := x.key(); key != "" {
-		if first, same := x.sim.keys.claim(key, x.r.URL.Path, x.body, w); first != nil {
+		if first, same := x.sim.keys.claim(key, x.body, w); first != nil {
 			x.replay(ctx, first, same)
 			return
 		}

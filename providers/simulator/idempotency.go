@@ -31,8 +31,8 @@ type claim struct {
 
 // claim gives a key to a work, or returns the work that has it already; same says whether that one was
 // for the same request.
-func (k *keyring) claim(key, path string, body []byte, w *work) (first *work, same bool) {
-	request := sha256.Sum256(append([]byte(path+"\n"), body...))
+func (k *keyring) claim(key string, body []byte, w *work) (first *work, same bool) {
+	request := sha256.Sum256(body) // no body is valid on both paths, so that it tells them apart
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if earlier, taken := k.claims[key]; taken {

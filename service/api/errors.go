@@ -28,6 +28,9 @@ var translations = []translation{
 	}),
 
 	as(func(e *store.KeyConflict) *problem {
+		if e.Purged {
+			return newProblem(KeyConflict, "nothing was created; the key's job was purged, so that nothing is left to say where the two requests differ")
+		}
 		return newProblem(KeyConflict, "nothing was created; pointers says where the two requests differ").with("pointers", list(e.Pointers))
 	}),
 	as(func(e *store.Blocked) *problem { return blocked(e.By) }),
@@ -40,6 +43,12 @@ var translations = []translation{
 	}),
 	is(store.ErrJobFinal, JobFinal),
 	is(store.ErrAttemptsExhausted, AttemptsExhausted),
+	func(err error) *problem { // before ErrNotFound, which it is too
+		if !errors.Is(err, store.ErrPurged) {
+			return nil
+		}
+		return newProblem(JobPurged, "the job was closed and its time of retention is over")
+	},
 	is(store.ErrNotFound, NotFound),
 
 	later(dispatch.ErrShuttingDown, ShuttingDown),

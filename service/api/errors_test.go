@@ -51,6 +51,8 @@ func TestEveryErrorHasItsProblem(t *testing.T) {
 		},
 		"job final":     {store.ErrJobFinal, JobFinal, 409, nil},
 		"exhausted":     {store.ErrAttemptsExhausted, AttemptsExhausted, 409, nil},
+		"purged":        {store.ErrPurged, JobPurged, 410, nil},
+		"purged's key":  {&store.KeyConflict{Purged: true}, KeyConflict, 409, nil},
 		"not found":     {store.ErrNotFound, NotFound, 404, nil},
 		"lost store":    {fmt.Errorf("%w: conn closed", store.ErrUnavailable), StoreUnavailable, 503, nil},
 		"shutting down": {dispatch.ErrShuttingDown, ShuttingDown, 503, nil},

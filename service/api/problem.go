@@ -27,6 +27,7 @@ const (
 	AttemptInFlight       Kind = "attempt-in-flight"
 	AttemptInDoubt        Kind = "attempt-in-doubt"
 	JobFinal              Kind = "job-final"
+	JobPurged             Kind = "job-purged"
 	FallbackNotCertified  Kind = "fallback-not-certified"
 	AttemptsExhausted     Kind = "attempts-exhausted"
 	IllegalTransition     Kind = "illegal-transition"
@@ -72,13 +73,15 @@ var entries = []entry{
 	{MethodNotAllowed, "The address does not take this method", http.StatusMethodNotAllowed,
 		"Use one of the methods in the Allow header."},
 	{KeyConflict, "The idempotency key already names another intent", http.StatusConflict,
-		"`pointers` says where the two differ. If the difference is meant, it is another intent: use a new key. Nothing was created."},
+		"`pointers` says where the two differ, unless the job was purged. If the difference is meant, it is another intent: use a new key. Nothing was created."},
 	{AttemptInFlight, "An attempt of this job is under way", http.StatusConflict,
 		"Wait for the `blocking` attempt, or cancel it. Nothing was created."},
 	{AttemptInDoubt, "An attempt of this job is in doubt", http.StatusConflict,
 		"The `blocking` attempt may or may not have taken effect. Find out at its provider, then resolve it; or release or cancel it. Nothing was created."},
 	{JobFinal, "The job is final", http.StatusConflict,
 		"Read the job: it is succeeded or cancelled, and nothing can change it. For another answer make another job under another key."},
+	{JobPurged, "The job was purged", http.StatusGone,
+		"Its time of retention is over: what it was asked and what it answered are gone, and its idempotency key stays taken. If the intent stands again, it is another one: use a new key. Nothing was created."},
 	{FallbackNotCertified, "The target has no standing proof for this contract", http.StatusConflict,
 		"`reasons` says why. `fallproof can-failover` names the command that would change it. Nothing was created."},
 	{AttemptsExhausted, "The job has no attempts left", http.StatusConflict,

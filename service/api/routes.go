@@ -46,7 +46,7 @@ func (s *Server) jobRoutes() []route {
 		{
 			Method: http.MethodPost, Path: "/v1/jobs", Name: "createJob", Summary: "Create the job of an intent, or find the one that the key already names",
 			Scope: store.ScopeClient, Handle: s.createJob, Body: "NewJob", Key: true, Wait: true, Answers: made("JobDetail"),
-			Problems: []Kind{KeyConflict, UnknownContract, UnknownTarget, InvalidInput},
+			Problems: []Kind{KeyConflict, JobPurged, UnknownContract, UnknownTarget, InvalidInput},
 		},
 		{
 			Method: http.MethodGet, Path: "/v1/jobs", Name: "listJobs", Summary: "The owner's jobs, newest first",
@@ -54,29 +54,29 @@ func (s *Server) jobRoutes() []route {
 		},
 		{
 			Method: http.MethodGet, Path: "/v1/jobs/:job", Name: "getJob", Summary: "One job",
-			Scope: scopeAny, Handle: s.getJob, Wait: true, Answers: ok("JobDetail"), Problems: []Kind{NotFound},
+			Scope: scopeAny, Handle: s.getJob, Wait: true, Answers: ok("JobDetail"), Problems: []Kind{NotFound, JobPurged},
 		},
 		{
 			Method: http.MethodPost, Path: "/v1/jobs/:job/cancel", Name: "cancelJob", Summary: "Cancel the job and every open attempt of it",
 			Scope: store.ScopeClient, Handle: s.cancelJob, Body: "Nothing", BodyOptional: true, Answers: ok("Job"),
-			Problems: []Kind{NotFound, JobFinal},
+			Problems: []Kind{NotFound, JobPurged, JobFinal},
 		},
 		{
 			Method: http.MethodGet, Path: "/v1/jobs/:job/events", Name: "listEvents", Summary: "The job's history, as a page or as a stream",
-			Scope: scopeAny, Handle: s.listEvents, Query: []string{"after"}, Stream: true, Answers: ok("EventPage"), Problems: []Kind{NotFound},
+			Scope: scopeAny, Handle: s.listEvents, Query: []string{"after"}, Stream: true, Answers: ok("EventPage"), Problems: []Kind{NotFound, JobPurged},
 		},
 		{
 			Method: http.MethodGet, Path: "/v1/jobs/:job/attempts", Name: "listAttempts", Summary: "The job's attempts",
-			Scope: scopeAny, Handle: s.listAttempts, Answers: ok("AttemptPage"), Problems: []Kind{NotFound},
+			Scope: scopeAny, Handle: s.listAttempts, Answers: ok("AttemptPage"), Problems: []Kind{NotFound, JobPurged},
 		},
 		{
 			Method: http.MethodPost, Path: "/v1/jobs/:job/attempts", Name: "createAttempt", Summary: "Try again explicitly, at the intended target or another one",
 			Scope: store.ScopeClient, Handle: s.createAttempt, Body: "NewAttempt", BodyOptional: true, Key: true, Wait: true, Answers: made("Attempt"),
-			Problems: []Kind{NotFound, KeyConflict, AttemptInFlight, AttemptInDoubt, JobFinal, FallbackNotCertified, AttemptsExhausted, UnknownTarget},
+			Problems: []Kind{NotFound, JobPurged, KeyConflict, AttemptInFlight, AttemptInDoubt, JobFinal, FallbackNotCertified, AttemptsExhausted, UnknownTarget},
 		},
 		{
 			Method: http.MethodGet, Path: "/v1/jobs/:job/attempts/:number", Name: "getAttempt", Summary: "One attempt",
-			Scope: scopeAny, Handle: s.getAttempt, Answers: ok("Attempt"), Problems: []Kind{NotFound},
+			Scope: scopeAny, Handle: s.getAttempt, Answers: ok("Attempt"), Problems: []Kind{NotFound, JobPurged},
 		},
 	}
 }
@@ -86,7 +86,7 @@ func (s *Server) operatorRoutes() []route {
 		return route{
 			Method: http.MethodPost, Path: "/v1/jobs/:job/attempts/:number/" + path, Name: name, Summary: summary,
 			Scope: store.ScopeOperator, Handle: handle, Body: body, BodyOptional: optional, Answers: ok("Attempt"),
-			Problems: append(kinds, NotFound, IllegalTransition),
+			Problems: append(kinds, NotFound, JobPurged, IllegalTransition),
 		}
 	}
 	return []route{

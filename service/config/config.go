@@ -34,7 +34,8 @@ type Server struct {
 
 // Store says where the database is.
 type Store struct {
-	URL string // sqlite:PATH or postgres://…; DATABASE_URL of the environment wins
+	URL       string        // sqlite:PATH or postgres://…; DATABASE_URL of the environment wins
+	Retention time.Duration // after which closed jobs are purged; 0 = they are kept for ever
 }
 
 // Provider is one endpoint and its models.

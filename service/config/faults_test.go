@@ -34,6 +34,8 @@ func TestEveryFaultNamesItsLine(t *testing.T) {
 		"body of zero":          {"server:\n  max_body: 0", "f.yaml:2: server.max_body: want a size"},
 		"body in unknown unit":  {"server:\n  max_body: 1 Mb", "f.yaml:2: server.max_body: want a size"},
 		"shutdown as a number":  {"server:\n  shutdown_timeout: 30", "f.yaml:2: server.shutdown_timeout: want a positive duration such as 30s or 10m"},
+		"no retention":          {"store:\n  retention: 0s", "f.yaml:2: store.retention: want a positive duration such as 30s or 10m"},
+		"retention in days":     {"store:\n  retention: 30d", "f.yaml:2: store.retention: want a positive duration such as 30s or 10m"},
 		"unknown store":         {"store:\n  url: mysql://root:hunter2@db/x", "f.yaml:2: store.url: want sqlite:PATH or postgres://…"},
 		"contracts missing":     {"contracts: ./nowhere", "f.yaml:1: contracts: nowhere is not a folder"},
 		"provider name":         {"providers:\n  Alpha: {}", `f.yaml:2: provider name "Alpha": want lower-case letters, digits, - and _`},

@@ -120,7 +120,7 @@ func (r *reader) sources(f field) []providers.Source {
 }
 
 func (r *reader) store(f field, environment string) Store {
-	s := r.mapping(f, "url")
+	s := r.mapping(f, "url", "retention")
 	url := r.text(s["url"], DefaultStoreURL)
 	if s["url"].present() && !storeURL(url) {
 		r.fail(s["url"].line, "store.url: want sqlite:PATH or postgres://…")
@@ -130,5 +130,5 @@ func (r *reader) store(f field, environment string) Store {
 			r.fault(&Error{Message: databaseVariable + ": want sqlite:PATH or postgres://…"})
 		}
 	}
-	return Store{URL: url}
+	return Store{URL: url, Retention: r.duration(s["retention"], 0)}
 }

@@ -34,6 +34,7 @@ func (d *Dispatcher) queueConfig() *river.Config {
 			func() (river.JobArgs, *river.InsertOpts) { return sweepArgs{}, &river.InsertOpts{Queue: sweepQueue} },
 			&river.PeriodicJobOpts{RunOnStart: true})},
 	}
+	d.retain(config)
 	if strings.HasPrefix(d.config.Store.URL, sqliteScheme) {
 		config.ReindexerSchedule = river.NeverSchedule()
 	}

@@ -155,6 +155,8 @@ func (d *Dispatcher) settle(f *flight, change store.Change) {
 	switch {
 	case errors.As(err, &illegal):
 		d.log.Info("the attempt had ended before", "job", f.job.ID, "attempt", f.attempt.Number, "event", change.Event, "state", illegal.Attempt.State)
+	case errors.Is(err, store.ErrPurged):
+		d.log.Warn("what was heard last belongs to a purged job and changes nothing", heardLast(f, change)...)
 	case err != nil:
 		d.log.Error("the outcome was not stored", "job", f.job.ID, "attempt", f.attempt.Number, "event", change.Event, "error", err)
 	}

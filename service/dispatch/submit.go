@@ -32,7 +32,7 @@ func (s Submission) intent() job.Intent {
 // Submit makes the one job of an intent, and sends its first attempt where a slot is free; or finds the
 // job that the key already names, in whatever state, even where today's configuration would refuse the
 // intent. What comes of it is not waited for, and does not depend on ctx.
-// *UnknownContract, *UnknownTarget, *InvalidInput, *store.KeyConflict, ErrShuttingDown.
+// *UnknownContract, *UnknownTarget, *InvalidInput, *store.KeyConflict, store.ErrPurged, ErrShuttingDown.
 func (d *Dispatcher) Submit(ctx context.Context, submission Submission) (store.Made, error) {
 	create, err := d.accept(submission)
 	if err != nil {
@@ -129,10 +129,14 @@ func invalidInput(err error) error {
 // whatever was deployed between two clicks, they are one intent.
 func (d *Dispatcher) unlessReplayed(ctx context.Context, submission Submission, refusal error) (store.Made, error) {
 	existing, err := d.store.JobByKey(ctx, submission.Owner, submission.IdempotencyKey)
-	if errors.Is(err, store.ErrNotFound) {
+	switch purged := errors.Is(err, store.ErrPurged); {
+	case purged && existing.Fingerprint != submission.intent().Fingerprint():
+		return store.Made{}, &store.KeyConflict{Purged: true}
+	case purged:
+		return store.Made{}, err
+	case errors.Is(err, store.ErrNotFound):
 		return store.Made{}, refusal
-	}
-	if err != nil {
+	case err != nil:
 		return store.Made{}, err
 	}
 	if existing.Fingerprint == submission.intent().Fingerprint() {

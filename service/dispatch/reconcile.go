@@ -112,7 +112,7 @@ func (d *Dispatcher) absent(ctx context.Context, attempt job.Attempt, asked time
 	}
 	_, err := d.applyTo(ctx, store.Change{
 		Ref: attempt.Ref, Event: job.EventResolveFailed, Reason: reasonNotExecuted, By: d.bootID, Note: noteReconciled,
-		Detail: "the provider has no such request " + attempt.Horizon.String() + " after it was sent", Retryable: true,
+		Detail: "the provider has no such request " + attempt.Horizon.String() + " after it was sent", Retryable: true, Send: attempt.Sends,
 	})
 	return ifStillDue(err)
 }

@@ -197,7 +197,7 @@ type Change struct {
 	Heard     bool          // whether the connection is still open afterwards
 	Retryable bool          // with EventFailure
 	RetryIn   time.Duration // with EventFailure: as the provider asked
-	NotSent   bool          // with EventFailure and EventDoubt: provably nothing left the machine, so the send is not counted
+	NotSent   bool          // with EventFailure and EventDoubt: provably nothing left the machine by the last send, which is not counted; after an earlier one it is doubt
 	Answer    *Answer       // what was heard, if anything; Answer.Result only with a valid answer
 
 	OnlyIfOverdue bool        // the sweep's guard: nothing changes unless the lease, or the time to start, is over by now

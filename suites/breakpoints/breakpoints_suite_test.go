@@ -35,6 +35,7 @@ func story(on engine) {
 	It("loses a replica", lost.loses)
 	Context("any deployment", func() { Specs(&main.Deployment) })
 	Context("this deployment", main.own)
+	It("wakes a replica that was frozen beyond its leases", frozen(on))
 	It("restarts in order, and under another configuration", restarts(on))
 	if on.verify {
 		It("is verified by the binary's own suite", main.verified)

@@ -24,7 +24,7 @@ func (g *stage) contract(name string, edits ...string) {
 	text := string(content)
 	edits = append([]string{
 		"name: support-triage", "name: " + name,
-		"effects: none\n", "effects: external\n",
+		"effects: none\nrelease_after: 20s", "effects: external",
 		"samples: 5", "samples: 1",
 		"structure: 0.90, business: 0.90, round_trip: 0.90", "structure: 0.50, business: 0.50, round_trip: 0.50",
 	}, edits...)

@@ -75,8 +75,12 @@ func (m *move) apply(ctx context.Context) (store.Applied, error) {
 }
 
 // event reads a lost connection of an attempt that is already in doubt as what it is: nothing more can
-// be heard of it.
+// be heard of it. And where only the last of several sends provably did not leave the machine, the earlier
+// ones did: that is no failure.
 func (m *move) event() job.Event {
+	if m.change.Event == job.EventFailure && m.change.NotSent && m.attempt.Sends > 1 {
+		return job.EventDoubt
+	}
 	if m.change.Event == job.EventDoubt && !m.change.Heard && m.inDoubt() {
 		return job.EventUnheard
 	}
@@ -120,7 +124,7 @@ func (m *move) overdue() bool {
 
 // outdated: an earlier send of the attempt ended somehow, and it has been sent again since.
 func (m *move) outdated() bool {
-	ended := m.change.Event == job.EventDoubt || m.change.Event == job.EventFailure
+	ended := m.change.Event == job.EventDoubt || m.change.Event == job.EventFailure || m.change.Event == job.EventResolveFailed
 	return ended && m.change.Send != 0 && m.change.Send != m.attempt.Sends
 }
 

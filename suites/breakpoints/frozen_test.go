@@ -1,0 +1,73 @@
+package breakpoints
+
+import (
+	"context"
+	"net/http"
+	"syscall"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/gexec"
+)
+
+// frozen is a deployment of two replicas, of which one stops in the middle for longer than its lease, and
+// then goes on as if nothing had been.
+func frozen(on engine) func(context.Context) {
+	return func(ctx context.Context) {
+		g := &stage{}
+		g.prepare(on, lostConfig, "alpha-large", "beta-medium", "hasty-large", "narrow-large")
+		g.contract(contract)
+		g.certify(pair{contract, fallback, 0})
+		g.Contract, g.Primary, g.Fallback = contract, primary, fallback
+		s := &scene{Deployment: &g.Deployment}
+		s.begin(ctx)
+		g.Key = g.makeKey("acme", "client,operator")
+		first := g.hasty()
+		g.URL = address(first)
+		for _, target := range []string{primary, narrow} {
+			Expect(g.control().behave(ctx, target, "hold")).To(Succeed())
+		}
+		answers, races := s.newJob(ctx, ""), s.newJob(ctx, "")
+		awaited, raced := s.arrives(ctx, answers.ID, 1), s.arrives(ctx, races.ID, 1)
+		holder := s.newJob(ctx, narrow)
+		s.arrives(ctx, holder.ID, 1)
+		queued := s.newJob(ctx, narrow)
+		Expect(s.attempt(ctx, queued.ID, 1).State).To(Equal("starting"))
+
+		By("freezing it: another one finds its attempts in doubt, and sends nothing again")
+		second := g.hasty()
+		first.Signal(syscall.SIGSTOP)
+		g.URL = address(second)
+		for _, each := range []jobView{answers, races, holder} {
+			Expect(s.attemptBecomes(ctx, each.ID, 1, "unknown").why()).To(Equal("worker_lost"))
+		}
+		Expect(s.end(ctx, races.ID, 1, "release", "").Status).To(Equal(http.StatusOK))
+		s.wonByFallback(ctx, races.ID)
+
+		By("waking it: what it still hears goes through the same compare-and-swap")
+		s.letGo(ctx, awaited.ID) // the answer waits in its socket
+		first.Signal(syscall.SIGCONT)
+		done := s.becomes(ctx, answers.ID, "succeeded")
+		Expect(*done.CompletedBy).To(Equal(1))
+		Expect(s.attempts(ctx, answers.ID)).To(HaveLen(1))
+		s.letGo(ctx, raced.ID)
+		s.attemptBecomes(ctx, races.ID, 1, "superseded")
+
+		By("running elsewhere what had only waited there")
+		s.letGo(ctx, s.arrives(ctx, queued.ID, 1).ID)
+		s.becomes(ctx, queued.ID, "succeeded")
+		Expect(s.attempts(ctx, queued.ID)).To(HaveLen(1))
+		Expect(s.end(ctx, holder.ID, 1, "cancel", "").Status).To(Equal(http.StatusOK))
+		s.expectOneWinner(ctx)
+		s.expectLedgerEqualsAttempts(ctx)
+		for _, each := range []*gexec.Session{first, second} {
+			Eventually(each.Signal(syscall.SIGTERM)).WithTimeout(patience).WithPolling(poll).Should(gexec.Exit(0))
+		}
+	}
+}
+
+// hasty starts a replica that notices a lost one soon.
+func (g *stage) hasty() *gexec.Session {
+	GinkgoHelper()
+	return g.run("serve", "--lease", "2s", "--renew", "500ms", "--sweep", "500ms")
+}

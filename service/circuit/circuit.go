@@ -59,7 +59,7 @@ func newCircuit(settings Settings) *circuit {
 		},
 		IsExcluded: func(err error) bool { return errors.Is(err, errNeither) },
 		OnStateChange: func(_ string, _, to gobreaker.State) {
-			c.state, c.probe = to, nil
+			c.state = to
 			if to == gobreaker.StateOpen {
 				// The breaker is still open at the very moment at which its time is over.
 				c.openUntil = time.Now().Add(coolDown + 1)

@@ -104,6 +104,7 @@ func (g *stage) own() {
 	Describe("a route without fallbacks", func() { g.withoutFallback(s) })
 	Describe("a provider that takes one call at a time", func() { g.slots(s) })
 	Describe("a second replica", func() { g.replicas(s) })
+	Describe("waiting at another replica", func() { g.across(s) })
 }
 
 // unreachable starts the service without its database.

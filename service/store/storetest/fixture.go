@@ -27,6 +27,8 @@ type Backend struct {
 	Raw   *sql.DB // the same database, around the store
 	// Numbered says whether raw placeholders are $1 (PostgreSQL) rather than ?1 (SQLite).
 	Postgres bool
+	// Unheard says that something between Store and the database swallows notifications.
+	Unheard bool
 }
 
 // world is a backend with what most tests need.

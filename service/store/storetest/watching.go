@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
@@ -32,6 +33,10 @@ func (w *world) watch() <-chan string {
 		stop()
 		<-ended
 	})
+	if w.Unheard {
+		w.Eventually(states).WithTimeout(20 * time.Second).Should(Receive(HaveOccurred()))
+		return told
+	}
 	w.Eventually(states).WithTimeout(20 * time.Second).Should(Receive(BeNil()))
 	if w.Postgres {
 		w.Eventually(told).WithTimeout(20*time.Second).Should(Receive(BeEmpty()), "whatever was told before went unheard")
@@ -52,7 +57,7 @@ func changesAreTold(w *world) {
 	_, err = w.Store.CancelJob(w.ctx, "acme", cancelled.Job.ID, "test")
 	w.Expect(err).NotTo(HaveOccurred())
 	w.apply(answer(quiet.Attempt.Ref, `1`))
-	if !w.Postgres { // who waits is in the process that writes
+	if !w.Postgres || w.Unheard { // on SQLite, who waits is in the process that writes
 		w.Expect(told).To(BeEmpty())
 		return
 	}
@@ -101,4 +106,15 @@ func releasedIsNotOver(w *world) {
 	w.apply(store.Change{Ref: given.Attempt.Ref, Event: job.EventUnheard, Reason: "give_up", Decision: stop()})
 	w.Expect(w.job(given).State).To(Equal(job.JobFailed))
 	w.Expect(over(given)).To(BeTrue())
+}
+
+// WaitingAttempt makes a job whose attempt waits for its turn in a queue.
+func WaitingAttempt(t testing.TB, s store.Store, queue string) job.Ref {
+	t.Helper()
+	g := NewGomega(func(message string, _ ...int) { t.Fatal(message) })
+	attempt := waiting(primary, 0)
+	attempt.Queue = queue
+	made, err := s.CreateJob(context.WithoutCancel(t.Context()), createOf(newJob("acme"), decide(func(store.View) store.Step { return store.Step{Attempt: attempt} })))
+	g.Expect(err).NotTo(HaveOccurred())
+	return made.Attempt.Ref
 }

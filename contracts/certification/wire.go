@@ -14,31 +14,40 @@ const (
 	FindingParameterNotSent    = "parameter_not_sent"    // declared, but absent on the wire
 	FindingParameterNotOmitted = "parameter_not_omitted" // declared as omitted, but on the wire
 	FindingParameterDiffers    = "parameter_differs"     // on the wire with another value
-	FindingSchemaNotSent       = "schema_not_sent"       // the response format lost the contract's schema
+	FindingSchemaNotSent       = "schema_not_sent"       // the output format lost the contract's schema
 	FindingWireUnreadable      = "wire_unreadable"       // the body sent is no JSON object
 )
 
-// Declared is what a request should look like on the wire.
+// Declared is what a request should look like on the wire. Its profile says in which wire format.
 type Declared struct {
 	Profile         providers.Profile
 	Temperature     float64
 	MaxOutputTokens int // 0 = not sent
 	Schema          []byte
+	Messages        []providers.Message // with the profile's roles; nil = not compared
+	Metadata        map[string]string   // sent where the profile has requests stored, to be found again by
 }
 
 // CheckWire compares the bytes really sent with what is declared, whatever library wrote them: a
-// parameter that a client left out was never certified. Every check is exact.
+// parameter that a client left out was never certified. Every check is exact, and bears the name that the
+// parameter has on the wire.
 func CheckWire(body []byte, declared Declared) []Check {
 	sent, err := readObject(body)
 	if err != nil {
 		return []Check{wireCheck("wire", FindingWireUnreadable, "the body sent is no JSON object: "+err.Error())}
 	}
+	form := formOf(declared.Profile)
 	checks := []Check{
 		checkTemperature(sent, declared),
-		checkResponseFormat(sent, declared),
+		checkFormat(sent, form, declared),
 		checkText(sent, "model", declared.Profile.Model),
 	}
-	return append(checks, checkMaxTokens(sent, declared)...)
+	checks = append(checks, checkLimit(sent, form, declared)...)
+	checks = append(checks, checkStored(sent, declared)...)
+	if declared.Messages != nil {
+		checks = append(checks, checkMessages(sent, form, declared.Messages))
+	}
+	return checks
 }
 
 // ReadParameters reads off the wire bytes what really left the machine. TokenChecks is the caller's.
@@ -47,7 +56,8 @@ func ReadParameters(body []byte, profile providers.Profile) (Parameters, error) 
 	if err != nil {
 		return Parameters{}, err
 	}
-	read := Parameters{SystemRole: systemRole(sent)}
+	form := formOf(profile)
+	read := Parameters{SystemRole: systemRole(form.messagesIn(sent))}
 	if t, ok := sent["temperature"].(value.Number); ok {
 		f, err := strconv.ParseFloat(t.String(), 64)
 		if err != nil {
@@ -57,14 +67,15 @@ func ReadParameters(body []byte, profile providers.Profile) (Parameters, error) 
 	} else if profile.Temperature == providers.TemperatureOmit {
 		read.Unavailable = append(read.Unavailable, "temperature")
 	}
-	for _, field := range []string{providers.MaxCompletionTokens, providers.MaxTokens} {
+	for _, field := range form.limits {
 		if n, ok := sent[field].(value.Number); ok {
 			read.MaxTokensField = field
 			read.MaxTokens, _ = strconv.Atoi(n.Canonical())
 		}
 	}
-	if format, ok := sent["response_format"].(map[string]any); ok {
-		read.ResponseFormat, _ = format["type"].(string)
+	if format, ok := form.formatIn(sent); ok {
+		object, _ := format.(map[string]any)
+		read.ResponseFormat, _ = object["type"].(string)
 	}
 	return read, nil
 }
@@ -82,12 +93,10 @@ func readObject(body []byte) (map[string]any, error) {
 }
 
 // systemRole is the role that carried the instructions: system or developer, else merge.
-func systemRole(sent map[string]any) string {
-	messages, _ := sent["messages"].([]any)
+func systemRole(messages []providers.Message) string {
 	for _, m := range messages {
-		message, _ := m.(map[string]any)
-		if role := message["role"]; role == providers.RoleSystem || role == providers.RoleDeveloper {
-			return role.(string)
+		if m.Role == providers.RoleSystem || m.Role == providers.RoleDeveloper {
+			return m.Role
 		}
 	}
 	return providers.RoleMerge
@@ -111,11 +120,12 @@ func checkTemperature(sent map[string]any, declared Declared) Check {
 	return checkNumber(name, got, present, want)
 }
 
-func checkMaxTokens(sent map[string]any, declared Declared) []Check {
+// checkLimit also sees that the limit is sent under no other name.
+func checkLimit(sent map[string]any, form wireForm, declared Declared) []Check {
 	var checks []Check
-	for _, field := range []string{providers.MaxCompletionTokens, providers.MaxTokens} {
+	for _, field := range form.limits {
 		got, present := sent[field]
-		if field == declared.Profile.MaxTokensField && declared.MaxOutputTokens > 0 {
+		if field == form.limit && declared.MaxOutputTokens > 0 {
 			checks = append(checks, checkNumber(field, got, present, value.FromInt(declared.MaxOutputTokens)))
 			continue
 		}
@@ -152,13 +162,12 @@ func checkAbsent(name string, got any, present bool) Check {
 	return wireCheck(name, "", "")
 }
 
-// checkResponseFormat tells a lost schema from a response format that is merely another one.
-func checkResponseFormat(sent map[string]any, declared Declared) Check {
-	const name = "response_format"
-	got, present := sent[name]
+// checkFormat tells a lost schema from an output format that is merely another one.
+func checkFormat(sent map[string]any, form wireForm, declared Declared) Check {
+	got, present := form.formatIn(sent)
 	want := declared.Profile.StructuredOutput
 	if want == providers.StructuredNone {
-		return checkAbsent(name, got, present)
+		return checkAbsent(form.format, got, present)
 	}
 	format, _ := got.(map[string]any)
 	if kind := format["type"]; kind != want {
@@ -169,26 +178,24 @@ func checkResponseFormat(sent map[string]any, declared Declared) Check {
 		case !present:
 			reason = FindingParameterNotSent
 		}
-		return wireCheck(name, reason, fmt.Sprintf("response_format %s is declared, %s was sent", want, spell(kind)))
+		return wireCheck(form.format, reason, fmt.Sprintf("%s %s is declared, %s was sent", form.format, want, spell(kind)))
 	}
 	if want == providers.StructuredJSONSchema {
-		return checkSchema(format, declared.Schema)
+		return checkSchema(form.format, form.schemaIn(format), declared.Schema)
 	}
-	return wireCheck(name, "", "")
+	return wireCheck(form.format, "", "")
 }
 
-func checkSchema(format map[string]any, declared []byte) Check {
-	const name = "response_format"
-	wrapper, _ := format["json_schema"].(map[string]any)
-	schema, present := wrapper["schema"]
+func checkSchema(name string, sent map[string]any, declared []byte) Check {
+	schema, present := sent["schema"]
 	want, err := value.Decode(bytes.TrimSpace(declared))
 	switch {
 	case !present:
-		return wireCheck(name, FindingSchemaNotSent, "response_format json_schema was sent without a schema")
+		return wireCheck(name, FindingSchemaNotSent, name+" json_schema was sent without a schema")
 	case err != nil || !value.Equal(schema, want):
 		return wireCheck(name, FindingSchemaNotSent, "the schema sent is not the contract's")
-	case wrapper["strict"] != true:
-		return wireCheck(name, FindingParameterDiffers, "response_format json_schema was sent without strict")
+	case sent["strict"] != true:
+		return wireCheck(name, FindingParameterDiffers, name+" json_schema was sent without strict")
 	}
 	return wireCheck(name, "", "")
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/fallproof/fallproof/contracts/certification"
 	"github.com/fallproof/fallproof/contracts/prompt"
 	"github.com/fallproof/fallproof/providers"
+	"github.com/fallproof/fallproof/providers/openai"
 	"github.com/fallproof/fallproof/providers/tokens"
 )
 
@@ -105,15 +106,17 @@ func (e Evidence) usageCheck(name string, local int) certification.Check {
 // wireChecks reads every body that was sent. A parameter counts once: passed where every body has it
 // right, else with the first that has not.
 func (e Evidence) wireChecks() []certification.Check {
-	declared := certification.Declared{
-		Profile: e.Pair.Profile, Schema: e.Pair.Contract.Schema,
-		Temperature: e.Pair.Contract.Sampling.Temperature, MaxOutputTokens: e.Pair.Contract.Sampling.MaxOutputTokens,
-	}
+	messages := e.wireMessages()
 	var checks []certification.Check
 	at := map[string]int{}
 	for _, sample := range e.Samples {
 		if sample.Seen.Request == "" {
 			continue
+		}
+		declared := certification.Declared{
+			Profile: e.Pair.Profile, Schema: e.Pair.Contract.Schema, Messages: messages[sample.Case],
+			Temperature: e.Pair.Contract.Sampling.Temperature, MaxOutputTokens: e.Pair.Contract.Sampling.MaxOutputTokens,
+			Metadata: map[string]string{openai.AttemptMetadata: sample.Seen.AttemptID},
 		}
 		for _, check := range certification.CheckWire([]byte(sample.Seen.Request), declared) {
 			check.Case, check.Sample = sample.Case, sample.Index
@@ -128,6 +131,21 @@ func (e Evidence) wireChecks() []certification.Check {
 		}
 	}
 	return checks
+}
+
+// wireMessages are the messages that each case sends; promptChecks says why a case has none.
+func (e Evidence) wireMessages() map[string][]providers.Message {
+	messages := map[string][]providers.Message{}
+	for _, each := range e.Pair.Contract.Cases {
+		request, err := e.binding.Request(each.Input)
+		if err != nil {
+			continue
+		}
+		if wire, err := e.Pair.Profile.WireMessages(request.Messages); err == nil {
+			messages[each.Name] = wire
+		}
+	}
+	return messages
 }
 
 // canaryCheck is judged by the nonce alone, wherever in the answer it stands: a fence around the answer

@@ -4,6 +4,11 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/fallproof/fallproof/providers/openai"
 )
 
 // reasonNotFresh: the answer came out of a cache. It shows what the target said once, not what it says.
@@ -20,6 +25,9 @@ func stale(s Sample, earlier []Sample) string {
 	if why := cacheHeaders(s.Seen.Header); why != "" {
 		return why
 	}
+	if id := bornOf(s.Seen.Answer); id != "" && id != s.Seen.AttemptID {
+		return "the answer says of itself that it belongs to another call, " + id
+	}
 	for _, other := range earlier {
 		if other.Seen.AttemptID == s.Seen.AttemptID {
 			return "the same call as for case " + strconv.Quote(other.Case) + ", sample " + strconv.Itoa(other.Index)
@@ -32,16 +40,31 @@ func stale(s Sample, earlier []Sample) string {
 	return ""
 }
 
-// identified reports whether an answer carries what must differ between two answers.
+// identified reports whether an answer carries what must differ between two answers; a response calls
+// its time created_at.
 func identified(answer string) bool {
-	return strings.Contains(answer, `"id"`) && strings.Contains(answer, `"created"`)
+	return strings.Contains(answer, `"id"`) && (strings.Contains(answer, `"created"`) || strings.Contains(answer, `"created_at"`))
 }
 
+// bornOf is the call that an answer names as its own, "" where it names none: what is sent with metadata
+// has them in its answer too.
+func bornOf(answer string) string {
+	var said struct {
+		Metadata jsontext.Value `json:"metadata"`
+	}
+	var metadata map[string]string
+	if json.Unmarshal([]byte(answer), &said) != nil || said.Metadata.Kind() != '{' || json.Unmarshal(said.Metadata, &metadata) != nil {
+		return ""
+	}
+	return oneLine(metadata[openai.AttemptMetadata])
+}
+
+// cacheHeaders reads what caches say of themselves. A replay is one too: every call has a key of its own.
 func cacheHeaders(header map[string]string) string {
 	if age, err := strconv.Atoi(header["Age"]); err == nil && age > 0 {
 		return "header Age: " + header["Age"]
 	}
-	for _, name := range []string{"X-Cache", "Cf-Cache-Status", "X-Cache-Hit", "X-Litellm-Cache-Hit"} {
+	for _, name := range []string{"X-Cache", "Cf-Cache-Status", "X-Cache-Hit", "X-Litellm-Cache-Hit", "Idempotent-Replayed"} {
 		value := strings.ToLower(header[name])
 		if strings.HasPrefix(value, "hit") || value == "true" {
 			return "header " + name + ": " + header[name]

@@ -44,6 +44,7 @@ type Seen struct {
 	TooLarge     bool              `json:"too_large,omitzero"`
 	Error        string            `json:"error,omitzero"`
 	DeadlinePast bool              `json:"deadline_past,omitzero"`
+	Responses    bool              `json:"responses,omitzero"` // the answer is a response object; absent, a chat completion
 	Started      time.Time         `json:"started"`
 	Finished     time.Time         `json:"finished"`
 }
@@ -55,14 +56,15 @@ const maxAnswer = 1 << 20
 // keptHeaders are the response headers that say something about an answer. Every other one stays
 // behind: a list of what to hide would miss the next provider's cookie or echoed credential.
 var keptHeaders = []string{
-	"Age", "Cache-Control", "Cf-Cache-Status", "Content-Length", "Content-Type", "Date", "Retry-After", "Server", "Via",
-	"X-Cache", "X-Cache-Hit", "X-Litellm-Cache-Hit", "X-Ratelimit-Remaining-Requests", "X-Ratelimit-Remaining-Tokens", "X-Request-Id",
+	"Age", "Cache-Control", "Cf-Cache-Status", "Content-Length", "Content-Type", "Date", "Idempotent-Replayed", "Retry-After",
+	"Server", "Via", "X-Cache", "X-Cache-Hit", "X-Litellm-Cache-Hit", "X-Ratelimit-Remaining-Requests", "X-Ratelimit-Remaining-Tokens", "X-Request-Id",
 }
 
 func seen(attemptID string, ex providers.Exchange) Seen {
 	s := Seen{
 		AttemptID: attemptID, Request: string(ex.RequestBody), Unbuildable: ex.Unbuildable, Wrote: ex.Wrote, Status: ex.Status,
 		Complete: ex.Complete, TooLarge: ex.TooLarge, Started: ex.Started.UTC(), Finished: ex.Finished.UTC(),
+		Responses: ex.Responses,
 	}
 	for _, name := range keptHeaders {
 		if values := ex.Header.Values(name); len(values) > 0 {
@@ -93,6 +95,7 @@ func (s Seen) exchange() providers.Exchange {
 	ex := providers.Exchange{
 		RequestBody: []byte(s.Request), Unbuildable: s.Unbuildable, Wrote: s.Wrote, Status: s.Status, Header: http.Header{},
 		Body: []byte(s.Answer), Complete: s.Complete, TooLarge: s.TooLarge, Started: s.Started, Finished: s.Finished,
+		Responses: s.Responses,
 	}
 	if s.AnswerBinary != nil {
 		ex.Body = s.AnswerBinary

@@ -37,7 +37,7 @@ func newWorld(t testing.TB) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := openai.New(openai.Config{BaseURL: server.BaseURL()})
+	client := openai.New(openai.Config{BaseURL: server.BaseURL(), PollPause: 2 * time.Millisecond})
 	t.Cleanup(func() {
 		client.Close()
 		if err := server.Close(); err != nil {

@@ -7,26 +7,56 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/fallproof/fallproof/contracts/certification"
+	"github.com/fallproof/fallproof/suites/certify"
 )
+
+const (
+	passed    = certification.StatusPassed
+	failed    = certification.StatusFailed
+	notJudged = certification.StatusNotJudged
+)
+
+type statuses struct{ prompt, structure, business, roundTrip string }
+
+// expectation is what a model gets: the verdict, each dimension's status, and where and in which word the
+// reason stands.
+type expectation struct {
+	model     string
+	timeout   time.Duration
+	verdict   certification.Verdict
+	statuses  statuses
+	dimension string
+	reason    string
+}
+
+func (x expectation) check(t *testing.T, w *world, pair certify.Pair) {
+	t.Helper()
+	g := NewWithT(t)
+	if x.timeout > 0 {
+		pair.Timeout = x.timeout
+	}
+	record, _ := w.certify(pair, w.options())
+	got := statuses{
+		dimension(record, certification.DimensionPrompt).Status, dimension(record, certification.DimensionStructure).Status,
+		dimension(record, certification.DimensionBusiness).Status, dimension(record, certification.DimensionRoundTrip).Status,
+	}
+	g.Expect(got).To(Equal(x.statuses), "%+v", record.Dimensions)
+	g.Expect(record.Verdict).To(Equal(x.verdict))
+	if x.reason != "" {
+		g.Expect(reasonsOf(dimension(record, x.dimension))).To(ContainElement(x.reason))
+	}
+	for _, d := range record.Dimensions {
+		if d.Status == failed {
+			g.Expect(d.Name).To(Equal(x.dimension), "only its own dimension fails")
+		}
+	}
+}
 
 // Every kind of provider gets its verdict for its own reason: the dimension and the word are asserted,
 // and that the other dimensions do not blame it for what they did not see.
 func TestPersonalities(t *testing.T) {
-	const (
-		passed    = certification.StatusPassed
-		failed    = certification.StatusFailed
-		notJudged = certification.StatusNotJudged
-	)
 	w := newWorld(t)
-	type statuses struct{ prompt, structure, business, roundTrip string }
-	for _, row := range []struct {
-		model     string
-		timeout   time.Duration
-		verdict   certification.Verdict
-		statuses  statuses
-		dimension string // where the reason stands
-		reason    string
-	}{
+	for _, row := range []expectation{
 		{model: "faithful", verdict: certification.Certified, statuses: statuses{passed, passed, passed, passed}},
 		{model: "slow:30ms", verdict: certification.Certified, statuses: statuses{passed, passed, passed, passed}},
 		{
@@ -113,26 +143,8 @@ func TestPersonalities(t *testing.T) {
 	} {
 		t.Run(row.model, func(t *testing.T) {
 			t.Parallel()
-			g, w := NewWithT(t), w.in(t)
-			pair := w.pair("invoice-extraction", row.model)
-			if row.timeout > 0 {
-				pair.Timeout = row.timeout
-			}
-			record, _ := w.certify(pair, w.options())
-			got := statuses{
-				dimension(record, certification.DimensionPrompt).Status, dimension(record, certification.DimensionStructure).Status,
-				dimension(record, certification.DimensionBusiness).Status, dimension(record, certification.DimensionRoundTrip).Status,
-			}
-			g.Expect(got).To(Equal(row.statuses), "%+v", record.Dimensions)
-			g.Expect(record.Verdict).To(Equal(row.verdict))
-			if row.reason != "" {
-				g.Expect(reasonsOf(dimension(record, row.dimension))).To(ContainElement(row.reason))
-			}
-			for _, d := range record.Dimensions {
-				if d.Status == failed {
-					g.Expect(d.Name).To(Equal(row.dimension), "only its own dimension fails")
-				}
-			}
+			w := w.in(t)
+			row.check(t, w, w.pair("invoice-extraction", row.model))
 		})
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -40,4 +41,55 @@ func TestCertifyAgainUnderTheNameOfAFinishedRun(t *testing.T) {
 	code, output = certify()
 	s.Expect(code).To(gomega.Equal(exitInconclusive), output)
 	s.Expect(output).To(gomega.ContainSubstring("it does not count as certified any longer: revoked\n"))
+}
+
+const findableConfig = `
+server: {listen: 127.0.0.1:0, accept_sources: [simulated]}
+providers:
+  sim: {base_url: %[1]s, source: simulated, models: {faithful: {}}}
+  background: {base_url: %[1]s, source: simulated, reconcile: responses, models: {faithful: {}, plausible: {}}}
+  kept: {base_url: %[1]s, source: simulated, reconcile: stored_completions, models: {faithful: {}}}
+  keyed: {base_url: %[1]s, source: simulated, idempotent: Idempotency-Key, models: {faithful: {}}}
+routes:
+  support-triage:
+    primary: sim/faithful
+    fallbacks: [background/faithful, background/plausible, kept/faithful, keyed/faithful]
+`
+
+// Whatever a provider declares about finding attempts again, its models are certified for what they
+// answer, and may then stand in.
+func TestCertifyProvidersThatCanBeAskedAgain(t *testing.T) {
+	s := newTerminal(t)
+	base, _ := s.background("simulate", "--listen", "127.0.0.1:0")
+	s.write("fallproof.yaml", fmt.Sprintf(findableConfig, base))
+	certify := s.process(t.Context(), "certify", "--contract", "support-triage", "--json", "records.json")
+	output, _ := certify.CombinedOutput()
+	s.Expect(certify.ProcessState.ExitCode()).To(gomega.Equal(exitNo), string(output))
+	s.Expect(string(output)).To(gomega.HaveSuffix("\n4 certified, 1 rejected, 0 inconclusive\n"))
+	for _, target := range []string{"background/faithful", "kept/faithful", "keyed/faithful"} {
+		s.must("can-failover", "--contract", "support-triage", "--to", target)
+	}
+	no := s.run("can-failover", "--contract", "support-triage", "--to", "background/plausible")
+	s.Expect(no.code).To(gomega.Equal(exitNo))
+	s.Expect(no.stdout + no.stderr).To(gomega.ContainSubstring("rejected"))
+
+	text, err := os.ReadFile("records.json")
+	s.Expect(err).NotTo(gomega.HaveOccurred())
+	var document struct {
+		Records []struct {
+			Target     string `json:"target"`
+			Parameters struct {
+				MaxTokensField string `json:"max_tokens_field"`
+			} `json:"parameters"`
+		} `json:"records"`
+	}
+	s.Expect(json.Unmarshal(text, &document)).To(gomega.Succeed())
+	limits := map[string]string{}
+	for _, record := range document.Records {
+		limits[record.Target] = record.Parameters.MaxTokensField
+	}
+	s.Expect(limits).To(gomega.Equal(map[string]string{
+		"sim/faithful": "max_completion_tokens", "kept/faithful": "max_completion_tokens", "keyed/faithful": "max_completion_tokens",
+		"background/faithful": "max_output_tokens", "background/plausible": "max_output_tokens",
+	}))
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/fallproof/fallproof/providers/simulator"
 )
 
-// gateway stands before the simulator and hands everything through; change is told of each request with
-// its body, and may answer instead, by the body that it returns.
+// gateway stands before the simulator. change may rewrite a request before it arrives there, answered an
+// answer before it leaves; nil hands through.
 func (w *world) gateway(t *testing.T, change func(*http.Request, []byte) []byte, answered func(*http.Request, []byte) []byte) string {
 	server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)

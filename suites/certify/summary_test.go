@@ -152,7 +152,9 @@ func TestStale(t *testing.T) {
 		return Sample{Seen: Seen{AttemptID: id, Answer: answer, Started: noon.Add(after), Finished: noon.Add(after + time.Second)}}
 	}
 	const one, other = `{"id":"1","created":5}`, `{"id":"2","created":5}`
-	first := sample("a", 0, one)
+	const response = `{"id":"resp_1","created_at":5}`
+	const mine, theirs, nobodys = `{"metadata":{"fallproof_attempt":"b"}}`, `{"metadata":{"fallproof_attempt":"z"}}`, `{"metadata":null}`
+	before := []Sample{sample("a", 0, one), sample("c", 0, response)}
 	for _, row := range []struct {
 		name   string
 		sample Sample
@@ -160,14 +162,20 @@ func TestStale(t *testing.T) {
 	}{
 		{"another answer", sample("b", time.Minute, other), false},
 		{"the same answer a minute later", sample("b", time.Minute, one), true},
+		{"the same response a minute later", sample("b", time.Minute, response), true},
 		{"the same answer within the second that servers count in", sample("b", 2*time.Second, one), false},
 		{"the very same call", sample("a", time.Minute, other), true},
+		{"an answer of its own call", sample("b", 0, mine), false},
+		{"an answer of another call", sample("b", 0, theirs), true},
+		{"an answer of no call", sample("b", 0, nobodys), false},
+		{"a replay", Sample{Seen: Seen{AttemptID: "b", Header: map[string]string{"Idempotent-Replayed": "true"}}}, true},
+		{"no replay", Sample{Seen: Seen{AttemptID: "b", Header: map[string]string{"Idempotent-Replayed": "false"}}}, false},
 		{"an age", Sample{Seen: Seen{AttemptID: "b", Header: map[string]string{"Age": "30"}}}, true},
 		{"no age", Sample{Seen: Seen{AttemptID: "b", Header: map[string]string{"Age": "0"}}}, false},
 		{"a hit", Sample{Seen: Seen{AttemptID: "b", Header: map[string]string{"Cf-Cache-Status": "HIT"}}}, true},
 		{"a miss", Sample{Seen: Seen{AttemptID: "b", Header: map[string]string{"X-Cache": "MISS, MISS"}}}, false},
 	} {
-		if why := stale(row.sample, []Sample{first}); (why != "") != row.stale {
+		if why := stale(row.sample, before); (why != "") != row.stale {
 			t.Errorf("%s: %q", row.name, why)
 		}
 	}
@@ -179,6 +187,8 @@ func TestSeenRoundTrip(t *testing.T) {
 		{Status: 200, Body: []byte("{}"), Complete: true, Wrote: true, RequestBody: []byte("{}")},
 		{Status: 200, Body: []byte{0xff, 0xfe}, Complete: true, Wrote: true},
 		{Wrote: true, Err: contextDeadline()},
+		{Status: 200, Body: []byte(response("completed")), Complete: true, Wrote: true, Responses: true},
+		{Status: 200, Body: []byte(response("in_progress")), Complete: true, Wrote: true, Responses: true, Err: contextDeadline()},
 		{Unbuildable: true},
 	} {
 		g := NewWithT(t)
@@ -191,6 +201,11 @@ func TestSeenRoundTrip(t *testing.T) {
 	}
 	huge := seen("id", providers.Exchange{Status: 200, Complete: true, Body: bytes.Repeat([]byte("x"), maxAnswer+1)})
 	NewWithT(t).Expect(providers.Classify(huge.exchange(), providers.Rules{}).Reason).To(Equal(providers.ReasonMalformed))
+}
+
+func response(status string) string {
+	return `{"object":"response","id":"resp_1","status":"` + status + `","model":"m","usage":{"input_tokens":3,"output_tokens":4},` +
+		`"output":[{"type":"message","role":"assistant","content":[{"type":"output_text","text":"{}"}]}]}`
 }
 
 func contextDeadline() error { return fmt.Errorf("reading: %w", context.DeadlineExceeded) }

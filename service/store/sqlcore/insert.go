@@ -98,7 +98,7 @@ func ringAgain(after time.Time) job.Due { return job.Due{Step: job.DueRing, At: 
 func takeTurn(attempt *job.Attempt, bootID string, lease time.Duration, settling job.Settling, now time.Time) {
 	attempt.BootID = bootID
 	attempt.Settling = settling
-	attempt.Due = job.Due{}
+	attempt.Due, attempt.Asked, attempt.Finding = job.Due{}, 0, "" // what was found out is about an earlier send
 	attempt.LeaseUntil = now.Add(lease)
 	attempt.StartedAt = now
 	attempt.Heard = true

@@ -15,13 +15,14 @@ func (m *move) store(ctx context.Context, to job.State) error {
 	rows, err := m.tx.Exec(ctx, `UPDATE attempts SET state = $5, reason = $6, detail = $7, sends = $8, served_model = $9,
 		system_print = $10, usage = $11, latency_us = $12, heard = $13, retryable = $14, retry_at = $15, boot_id = $16,
 		lease_until = $17, started_at = $18, finished_at = $19, sent_to = $20, reconcile = $21, horizon_us = $22,
-		idempotency_header = $23, unknown_at = $24, due_step = $25, due_at = $26
+		idempotency_header = $23, unknown_at = $24, due_step = $25, due_at = $26, asked = $27, finding = $28
 		WHERE owner_id = $1 AND job_id = $2 AND number = $3 AND state = $4`,
 		m.job.Owner, m.job.ID, m.attempt.Number, string(m.attempt.State), string(to), changed.Reason, changed.Detail,
 		changed.Sends, changed.ServedModel, changed.SystemPrint, encodedUsage(changed.Usage), changed.Latency.Microseconds(),
 		changed.Heard, changed.Retryable, at(changed.RetryAt), changed.BootID, at(changed.LeaseUntil),
 		at(changed.StartedAt), at(changed.FinishedAt), changed.SentTo, changed.Reconcile, changed.Horizon.Microseconds(),
-		changed.IdempotencyHeader, at(changed.UnknownAt), string(changed.Due.Step), at(changed.Due.At))
+		changed.IdempotencyHeader, at(changed.UnknownAt), string(changed.Due.Step), at(changed.Due.At),
+		changed.Asked, changed.Finding)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,9 @@ import (
 var resend = []behaviour{
 	{"what an earlier send heard last changes nothing after a resend", earlierSendIsOutdated},
 	{"a valid answer to an earlier send wins after a resend", earlierSendMayWin},
+	{"a resend that did not leave the machine is doubt about the send before", unsentResendIsDoubt},
+	{"an absence that was found out before a resend says nothing of it", earlierAbsenceIsOutdated},
+	{"what was found out about an earlier send is forgotten at a resend", findingsAreOfOneSend},
 	{"an attempt without a key of its own is sent once", sentOnce},
 	{"schema: an attempt is sent once unless it was sent with its own key", schemaSentOnce},
 	{"a winner supersedes the rivals that nobody hears and leaves those that are heard", supersedesUnheard},
@@ -55,6 +58,44 @@ func earlierSendMayWin(w *world) {
 	change.Send = 1
 	w.Expect(w.apply(change).Attempt.State).To(Equal(job.Succeeded))
 	w.Expect(w.job(made).Result).To(Equal(`"of the first send"`))
+}
+
+func unsentResendIsDoubt(w *world) {
+	made := w.resent()
+	after := w.apply(store.Change{
+		Ref: made.Attempt.Ref, Event: job.EventFailure, Reason: "not_sent", Retryable: true, NotSent: true, Send: 2, By: "boot-2", Decision: stop(),
+	}).Attempt
+	w.Expect(after.State).To(Equal(job.Unknown))
+	w.Expect(after.Sends).To(Equal(1))
+	w.Expect(after.LeaseUntil.IsZero()).To(BeTrue())
+}
+
+func earlierAbsenceIsOutdated(w *world) {
+	made := w.resent()
+	w.doubt(made.Attempt.Ref)
+	absence := store.Change{Ref: made.Attempt.Ref, Event: job.EventResolveFailed, Reason: "not_executed", Send: 1, Decision: stop()}
+	w.unchanged(made, func() { w.Expect(w.apply(absence).Moved).To(BeFalse()) })
+	absence.Send = 2
+	w.Expect(w.apply(absence).Attempt.State).To(Equal(job.Failed))
+}
+
+func findingsAreOfOneSend(w *world) {
+	made, err := w.Store.CreateJob(w.ctx, createOf(newJob("acme"), decide(func(store.View) store.Step {
+		attempt := running(primary, "")
+		attempt.Settling = ownKey
+		return store.Step{Attempt: attempt}
+	})))
+	w.Expect(err).NotTo(HaveOccurred())
+	w.apply(store.Change{Ref: made.Attempt.Ref, Event: job.EventDoubt, Reason: "timeout", Decision: planned(job.DueReconcile, 0)})
+	asked, err := w.Store.Postpone(w.ctx, store.Postpone{
+		Ref: made.Attempt.Ref, Step: job.DueReconcile, Finding: "unreachable", Decision: planned(job.DueReconcile, time.Minute),
+	})
+	w.Expect(err).NotTo(HaveOccurred())
+	w.Expect(asked.Asked).To(Equal(1))
+	w.apply(store.Change{Ref: made.Attempt.Ref, Event: job.EventResend, BootID: bootID, Lease: time.Minute, Settling: ownKey})
+	again := w.attempts(made)[0]
+	w.Expect(again.Asked).To(BeZero())
+	w.Expect(again.Finding).To(BeEmpty())
 }
 
 func sentOnce(w *world) {

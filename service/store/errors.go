@@ -14,7 +14,7 @@ var (
 	ErrNotFound = errors.New("not found")
 	// ErrPurged: retention emptied the job; a tombstone is left. It is an ErrNotFound too, for whoever need not
 	// tell apart what is gone from what never was.
-	ErrPurged = fmt.Errorf("the job was purged: %w", ErrNotFound)
+	ErrPurged error = purgedError{}
 	// ErrJobFinal: the job is succeeded or cancelled.
 	ErrJobFinal = errors.New("the job is final")
 	// ErrAttemptsExhausted: the job's cap on attempts is reached.
@@ -23,6 +23,11 @@ var (
 	// made; repeating it is safe.
 	ErrUnavailable = errors.New("the database is not available")
 )
+
+type purgedError struct{}
+
+func (purgedError) Error() string { return "the job was purged" }
+func (purgedError) Unwrap() error { return ErrNotFound }
 
 // KeyConflict says that the idempotency key already names another intent. Pointers are the JSON pointers that
 // differ, never values; of a purged job nothing is left to compare.

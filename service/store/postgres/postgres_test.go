@@ -42,6 +42,6 @@ func TestStore(t *testing.T) {
 				tb.Error(err)
 			}
 		})
-		return storetest.Backend{Store: opened, Raw: raw, Postgres: true}
+		return storetest.Backend{Store: opened, Raw: raw, Postgres: true, Pause: pause(raw)}
 	})
 }

@@ -28,6 +28,6 @@ func TestStore(t *testing.T) {
 				tb.Error(err)
 			}
 		})
-		return storetest.Backend{Store: opened, Raw: raw}
+		return storetest.Backend{Store: opened, Raw: raw, Pause: pause(raw)}
 	})
 }

@@ -29,6 +29,9 @@ type Backend struct {
 	Postgres bool
 	// Unheard says that something between Store and the database swallows notifications.
 	Unheard bool
+	// Pause makes the next transaction that changes a job's row stand still there. entered is closed when it
+	// stands; goOn lets it go on.
+	Pause func(testing.TB) (entered <-chan struct{}, goOn func())
 }
 
 // world is a backend with what most tests need.

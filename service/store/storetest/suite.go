@@ -27,4 +27,5 @@ func Run(t *testing.T, open func(testing.TB) Backend) {
 			})
 		}
 	}
+	t.Run("transcripts", func(t *testing.T) { runTranscripts(t, open) })
 }

@@ -37,6 +37,7 @@ func story(on engine) {
 	Context("this deployment", main.own)
 	It("wakes a replica that was frozen beyond its leases", frozen(on))
 	It("restarts in order, and under another configuration", restarts(on))
+	It("purges what is past its retention, and leaves tombstones", retention(on))
 	if on.verify {
 		It("is verified by the binary's own suite", main.verified)
 	}

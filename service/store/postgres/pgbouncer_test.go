@@ -47,7 +47,7 @@ func TestStoreBehindPgBouncer(t *testing.T) {
 				tb.Error(err)
 			}
 		})
-		return storetest.Backend{Store: opened, Raw: raw, Postgres: true, Unheard: true}
+		return storetest.Backend{Store: opened, Raw: raw, Postgres: true, Unheard: true, Pause: pause(raw), Copies: copies(direct)}
 	})
 }
 

@@ -24,24 +24,27 @@ var migrated = pgcluster.Template(func(url string) error {
 })
 
 func TestStore(t *testing.T) {
-	storetest.Run(t, func(tb testing.TB) storetest.Backend {
-		url := migrated(tb)
-		opened, err := postgres.Open(tb.Context(), url)
-		if err != nil {
-			tb.Fatal(err)
+	storetest.Run(t, func(tb testing.TB) storetest.Backend { return backend(tb, migrated(tb)) })
+}
+
+// backend is the store on the database that url names.
+func backend(tb testing.TB, url string) storetest.Backend {
+	tb.Helper()
+	opened, err := postgres.Open(tb.Context(), url)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	raw, err := sql.Open("pgx", url)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := raw.Close(); err != nil {
+			tb.Error(err)
 		}
-		raw, err := sql.Open("pgx", url)
-		if err != nil {
-			tb.Fatal(err)
+		if err := opened.Close(); err != nil {
+			tb.Error(err)
 		}
-		tb.Cleanup(func() {
-			if err := raw.Close(); err != nil {
-				tb.Error(err)
-			}
-			if err := opened.Close(); err != nil {
-				tb.Error(err)
-			}
-		})
-		return storetest.Backend{Store: opened, Raw: raw, Postgres: true, Pause: pause(raw)}
 	})
+	return storetest.Backend{Store: opened, Raw: raw, Postgres: true, Pause: pause(raw), Copies: copies(url)}
 }

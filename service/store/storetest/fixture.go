@@ -32,6 +32,14 @@ type Backend struct {
 	// Pause makes the next transaction that changes a job's row stand still there. entered is closed when it
 	// stands; goOn lets it go on.
 	Pause func(testing.TB) (entered <-chan struct{}, goOn func())
+	// Copies are backups by the engine's own tools, each restored into a database of its own.
+	Copies []Copy
+}
+
+// Copy takes a backup with a tool, while the store is in use, and restores it.
+type Copy struct {
+	Tool string
+	Take func(testing.TB) Backend
 }
 
 // world is a backend with what most tests need.

@@ -18,7 +18,7 @@ func Run(t *testing.T, open func(testing.TB) Backend) {
 	t.Helper()
 	for _, group := range [][]behaviour{
 		identity, machine, doubt, due, resend, doubts, races, guards, proofs, runs, waitingAttempts, watching,
-		retention, keys,
+		retention, backups, keys,
 	} {
 		for _, promise := range group {
 			t.Run(promise.name, func(t *testing.T) {

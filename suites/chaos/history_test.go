@@ -23,8 +23,9 @@ type past struct {
 	records  map[string]record            // certification records, by id
 	posts    map[string][]simulator.Entry // by attempt id
 	sent     []*submission
-	results  map[string][]string // by attempt id: what operators said that the result was
-	home     map[string]string   // the replica of each boot id
+	results  map[string][]string  // by attempt id: what operators said that the result was
+	revoked  map[string]time.Time // when a record's revocation was acknowledged, by its id
+	home     map[string]string    // the replica of each boot id
 	troubled func(from, to time.Time, where ...string) bool
 }
 
@@ -94,7 +95,7 @@ func (w *world) read(ctx context.Context) *past {
 	GinkgoHelper()
 	p := &past{
 		jobs: map[string]*jobPast{}, attempts: map[string]*attempt{}, records: map[string]record{},
-		posts: w.provider.seen(), sent: w.sent.all, results: w.book.results, home: w.homes(), troubled: w.book.troubled,
+		posts: w.provider.seen(), sent: w.sent.all, results: w.book.results, revoked: w.book.acks, home: w.homes(), troubled: w.book.troubled,
 	}
 	err := pgx.BeginTxFunc(ctx, w.db, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
 		p.readJobs(ctx, tx)

@@ -102,6 +102,8 @@ func TestTheJudgesComplain(t *testing.T) {
 		{"a proof that came later", proofsStood, func(p *past) { p.edit(func(r *record) { r.issued = noon.Add(time.Minute) }) }},
 		{"a revoked proof", proofsStood, func(p *past) { p.edit(func(r *record) { r.revoked = &revoked }) }},
 
+		{"a revocation that was forgotten", proofsStood, func(p *past) { p.revoked = map[string]time.Time{"record": noon} }},
+
 		{"two winners", winnersAreTrue, func(p *past) { p.attempts["first"].state = "succeeded" }},
 		{"another winner than named", winnersAreTrue, func(p *past) { p.jobs["job"].completedBy = 1 }},
 		{"no winner", winnersAreTrue, func(p *past) { p.attempts["second"].state = "failed" }},

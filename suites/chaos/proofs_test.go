@@ -2,12 +2,9 @@ package chaos
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"time"
-
-	. "github.com/onsi/ginkgo/v2"
 )
 
 // proof is a row of proofs.
@@ -27,13 +24,13 @@ func (w *world) withdraw(ctx context.Context, draw *rand.Rand) {
 	p := one(draw, standing)
 	got, err := w.operate(ctx, draw, http.MethodPost, "/v1/certifications/"+p.certification+"/revoke", `{"reason": "drill"}`)
 	w.book.revoked(p.certification, got, err)
-	rest(ctx, between(draw, 500*time.Millisecond, 3*time.Second))
-	if _, err := w.try(ctx, "certify", "--contract", p.contract, "--target", p.target); err != nil {
-		fmt.Fprintln(GinkgoWriter, err)
+	for rest(ctx, between(draw, 500*time.Millisecond, 2*time.Second)) {
+		if _, err := w.try(ctx, "certify", "--contract", p.contract, "--target", p.target); err == nil {
+			w.book.count("proofs renewed", 1)
+			return
+		}
 		w.book.count("certifications that were disturbed", 1)
-		return
 	}
-	w.book.count("proofs renewed", 1)
 }
 
 // revoked notes when a revocation was acknowledged: from then on nothing may start on that proof.

@@ -47,13 +47,22 @@ type wish struct {
 	Target   string            `json:"target,omitzero"`
 }
 
-// load submits the jobs evenly over the time, and returns when every client has its answer.
+// crowd is how many clients there are at most: a queue in front of a service that is away must not become a
+// storm when it comes back.
+const crowd = 40
+
+// load submits the jobs evenly over the time, or as fast as clients are answered, and returns when all are.
 func (w *world) load(ctx context.Context) {
 	var clients sync.WaitGroup
+	places := make(chan struct{}, crowd)
 	pace := time.NewTicker(w.over / time.Duration(w.jobs))
 	defer pace.Stop()
 	for n := range w.jobs {
-		clients.Go(func() { w.submit(ctx, n) })
+		places <- struct{}{}
+		clients.Go(func() {
+			defer func() { <-places }()
+			w.submit(ctx, n)
+		})
 		select {
 		case <-pace.C:
 		case <-ctx.Done():

@@ -12,8 +12,14 @@ import (
 const transaction = 10 * time.Second
 
 // proofsStood: an attempt away from its job's intended target names a record that certified this contract at
-// this target, had been issued, had not expired, and had not been revoked when the attempt was created.
+// this target, had been issued, had not expired, and had not been revoked when the attempt was created. Whose
+// revocation was acknowledged is revoked in the store, no later than that.
 func proofsStood(p *past, complain func(string, string, ...any)) {
+	for id, told := range p.revoked {
+		if at := p.records[id].revoked; at == nil || at.After(told) {
+			complain("", "the revocation of record %s was acknowledged at %s and is not in the store", id, told.UTC().Format(moment))
+		}
+	}
 	for _, a := range p.attempts {
 		if a.target == a.job.intended {
 			continue

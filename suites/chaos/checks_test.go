@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fallproof/fallproof/providers"
 	"github.com/fallproof/fallproof/service/job"
 )
 
@@ -60,8 +61,8 @@ func sendsAreKnown(p *past, complain func(string, string, ...any)) {
 				complain(a.jobID, "attempt %d: %d POSTs had arrived before so many sends had begun", a.number, i+1)
 			}
 		}
-		if uncounted := len(sends) - a.sends; uncounted != 0 && (uncounted != 1 || a.state != string(job.Failed)) {
-			complain(a.jobID, "attempt %d is %s, counts %d sends, and began %d", a.number, a.state, a.sends, len(sends))
+		if unsent := p.count(a, neverLeft); a.sends != len(sends)-unsent && (a.state != string(job.Failed) || a.sends != len(sends)-unsent-1) {
+			complain(a.jobID, "attempt %d is %s, counts %d sends, began %d and says that %d never left", a.number, a.state, a.sends, len(sends), unsent)
 		}
 		if len(posts) > a.sends || len(posts) < a.sends && !slices.ContainsFunc(sends, p.disturbed(a)) {
 			complain(a.jobID, "attempt %d counts %d sends, %d POSTs arrived, and nothing was disturbed", a.number, a.sends, len(posts))
@@ -69,11 +70,19 @@ func sendsAreKnown(p *past, complain func(string, string, ...any)) {
 	}
 }
 
+// neverLeft says of an event whether a send was counted off: provably nothing of it had left the machine. Of
+// failures that name another cause, which a request that cannot be built has, at most one ends an attempt.
+func neverLeft(e event) bool {
+	reported := e.detail.Event == job.EventFailure || e.detail.Event == job.EventDoubt
+	return reported && (e.detail.To == job.Failed || e.detail.To == job.Unknown) && e.detail.Reason == string(providers.ReasonNotSent)
+}
+
 // sending is the time from an attempt's being stored as running, when it may be sent, until the store heard
 // what became of that.
 type sending struct {
 	from, to time.Time
 	by       string // boot id
+	lost     bool   // the store gave its replica up
 }
 
 // sendings are those of an attempt, in order.
@@ -82,20 +91,24 @@ func (a *attempt) sendings() (found []sending) {
 		switch {
 		case e.attempt != a.number:
 		case e.kind == job.HistoryAttemptCreated && e.detail.State == job.Running, e.kind == job.HistoryAttemptMoved && e.detail.To == job.Running:
-			found = append(found, sending{e.at, e.at, e.detail.By})
+			found = append(found, sending{from: e.at, to: e.at, by: e.detail.By})
 		case e.kind == job.HistoryAttemptMoved && e.detail.From == job.Running:
-			found[len(found)-1].to = e.at
+			last := &found[len(found)-1]
+			last.to, last.lost = e.at, e.detail.Reason == workerLost
 		}
 	}
 	return found
 }
 
+// workerLost is the reason of what was left by a replica that did not renew its lease.
+const workerLost = "worker_lost"
+
 // disturbed says of a sending whether the replica, its database or its way to the provider was disturbed
-// meanwhile.
+// meanwhile: by the script, or by a machine so slow that a lease ran out.
 func (p *past) disturbed(a *attempt) func(sending) bool {
 	provider, _, _ := strings.Cut(a.target, "/")
 	return func(s sending) bool {
-		return p.troubled(s.from.Add(-slack), s.to.Add(slack), "database", provider, p.home[s.by])
+		return s.lost || p.troubled(s.from.Add(-slack), s.to.Add(slack), "database", provider, p.home[s.by])
 	}
 }
 

@@ -84,6 +84,8 @@ func TestTheJudgesComplain(t *testing.T) {
 		{"a POST with another's input", sendsAreKnown, func(p *past) { p.posts["second"][0].Request = "#J-000002" }},
 		{"a send that got lost by itself", sendsAreKnown, func(p *past) { delete(p.posts, "first") }},
 		{"a send that is not counted", sendsAreKnown, func(p *past) { p.attempts["second"].sends = 0; delete(p.posts, "second") }},
+		{"a send that was counted off for nothing", sendsAreKnown, func(p *past) { p.attempts["first"].sends = 0; delete(p.posts, "first") }},
+		{"a send that never left and is counted", sendsAreKnown, func(p *past) { p.change(2, func(e *event) { e.detail.Reason = "not_sent" }) }},
 		{"a send too many", sendsAreKnown, func(p *past) { p.attempts["second"].sends = 2 }},
 
 		{"two blocking attempts", movesAreLegal, func(p *past) { p.jobs["job"].events = slices.Delete(p.jobs["job"].events, 3, 4) }},

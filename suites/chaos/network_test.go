@@ -8,7 +8,6 @@ import (
 	"net"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	toxiproxy "github.com/Shopify/toxiproxy/v2"
@@ -79,7 +78,6 @@ func (p *path) cut(ctx context.Context) error {
 type bridge struct {
 	listener net.Listener
 	socket   string
-	open     atomic.Int64
 }
 
 func newBridge(socket string) *bridge {
@@ -113,8 +111,6 @@ func (b *bridge) carry(near net.Conn) {
 	if err != nil {
 		return // the server is down: the caller sees a connection that closes
 	}
-	b.open.Add(1)
-	defer b.open.Add(-1)
 	defer far.Close()
 	ended := make(chan struct{}, 2)
 	copying := func(to io.Writer, from io.Reader) {

@@ -61,7 +61,6 @@ type replica struct {
 	folder   string
 	flags    []string // of serve
 	database *path
-	bridge   *bridge
 
 	mu      sync.Mutex
 	process *os.Process // nil while it is down

@@ -165,8 +165,8 @@ func (w *world) newReplica(number int, address string) *replica {
 	Expect(err).NotTo(HaveOccurred())
 	r := &replica{name: fmt.Sprintf("replica %d", number+1)}
 	r.folder = ownFolder(r.name)
-	r.bridge = newBridge(filepath.Join(direct.Query().Get("host"), ".s.PGSQL.5432"))
-	r.database = newPath(r.name, r.bridge.address())
+	bridge := newBridge(filepath.Join(direct.Query().Get("host"), ".s.PGSQL.5432"))
+	r.database = newPath(r.name, bridge.address())
 	store := url.URL{
 		Scheme: "postgres", User: direct.User, Host: r.database.address(), Path: direct.Path,
 		RawQuery: "sslmode=disable&connect_timeout=3",

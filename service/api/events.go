@@ -90,7 +90,6 @@ func (s *Server) streamEvents(c *gin.Context, id string, after int64, history st
 	defer cancel()
 	defer context.AfterFunc(s.draining, cancel)()
 	out := openStream(c.Writer, s.unread)
-	defer out.close()
 	for {
 		after = out.events(after, history.Events)
 		if out.flush() != nil || history.Over || ctx.Err() != nil {

@@ -62,7 +62,7 @@ func (s *stream) events(after int64, events []job.EventRecord) int64 {
 // whether the client still is.
 func (s *stream) heartbeat() { s.pending.WriteString(": waiting\n\n") }
 
-// flush errs where the client is gone, or does not read.
+// flush errs where the client is gone, or does not read. The server lifts the deadline before the next request.
 func (s *stream) flush() error {
 	if s.pending.Len() == 0 {
 		return nil
@@ -72,9 +72,4 @@ func (s *stream) flush() error {
 	}
 	_, err := s.pending.WriteTo(s.writer)
 	return errors.Join(err, s.control.Flush())
-}
-
-// close leaves the connection to the next request.
-func (s *stream) close() {
-	_ = s.control.SetWriteDeadline(time.Time{}) // a connection that is gone has none
 }

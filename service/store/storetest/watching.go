@@ -62,7 +62,9 @@ func changesAreTold(w *world) {
 		return
 	}
 	for _, id := range []string{won.Job.ID, cancelled.Job.ID, quiet.Job.ID} {
-		w.Eventually(told).WithTimeout(20 * time.Second).Should(Receive(Equal(id)))
+		var next string
+		w.Eventually(told).WithTimeout(20 * time.Second).Should(Receive(&next))
+		w.Expect(next).To(Equal(id))
 	}
 	w.Expect(told).To(BeEmpty())
 }

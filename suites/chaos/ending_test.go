@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"syscall"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -17,8 +18,8 @@ var (
 	bootID = regexp.MustCompile(`boot_id=([0-9a-f-]{36})`)
 	// alarms are what no log may hold.
 	alarms = regexp.MustCompile(`(?i)\bpanic\b|DATA RACE|goroutine leak|fatal error|concurrent map`)
-	// explained is what a replica says that could not start without its database.
-	explained = regexp.MustCompile(`^fallproof: .*(cannot be opened|database|postgres|store)`)
+	// complaint is what a replica says last that ends by itself.
+	complaint = regexp.MustCompile(`^fallproof: .`)
 	goroutine = regexp.MustCompile(`(?m)^goroutine \d+ `)
 )
 
@@ -82,7 +83,7 @@ func (w *world) endsInOrder(ctx context.Context) {
 		for i, text := range r.logs() {
 			Expect(alarms.FindString(text)).To(BeEmpty(), "%s of %s\n%s", r.lives[i].log, r.name, around(text))
 		}
-		Expect(r.unexplained()).To(BeEmpty(), w.again)
+		Expect(r.unexplained(w.book.troubled)).To(BeEmpty(), w.again)
 	}
 
 	By("holding little more than a replica that had nothing to do")
@@ -99,15 +100,18 @@ func (w *world) endsInOrder(ctx context.Context) {
 	}
 }
 
-// unexplained are the lives that ended although nobody ended them and the database was there.
-func (r *replica) unexplained() (found []string) {
+// unexplained are the lives that ended although nobody ended them, without saying why in one line, or while
+// nothing was wrong with the database or the way to it.
+func (r *replica) unexplained(troubled func(from, to time.Time, where ...string) bool) (found []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, each := range r.lives[:len(r.lives)-1] {
 		text, err := os.ReadFile(each.log)
 		lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-		if err != nil || !each.ours && !explained.MatchString(lines[len(lines)-1]) {
-			found = append(found, fmt.Sprintf("%s ended (%s): %s", each.log, each.exit, lines[len(lines)-1]))
+		last := lines[len(lines)-1]
+		explained := complaint.MatchString(last) && troubled(each.ended.Add(-patience), each.ended, "database", r.name)
+		if err != nil || !each.ours && !explained {
+			found = append(found, fmt.Sprintf("%s ended (%s): %s", each.log, each.exit, last))
 		}
 	}
 	return found

@@ -72,9 +72,10 @@ type replica struct {
 
 // life is one run of a replica's process.
 type life struct {
-	log  string // path of its stderr
-	exit string
-	ours bool // whether we ended it
+	log   string // path of its stderr
+	exit  string
+	ended time.Time
+	ours  bool // whether we ended it
 }
 
 // supervise starts the replica, and again whenever it ends.
@@ -113,7 +114,7 @@ func (r *replica) live() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.process, r.url = nil, ""
-	each.exit = fmt.Sprint(ended)
+	each.exit, each.ended = fmt.Sprint(ended), time.Now()
 	return !r.retired
 }
 

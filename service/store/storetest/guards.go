@@ -106,6 +106,9 @@ func schemaProof(w *world) {
 	w.Expect(try("cert-nowhere")).NotTo(Succeed(), "a record that does not exist")
 	ofPrimary := w.certify(primary)
 	w.Expect(try(ofPrimary)).NotTo(Succeed(), "another target's record")
+	made := w.attemptIn(job.Failed)
+	w.Expect(w.insertAttempt(made, 2, job.Running, primary, primary, w.certify(fallback), fresh("key"))).NotTo(Succeed(),
+		"another target's record at the intended target")
 	w.Expect(try(w.judge(fallback, certification.Inconclusive, providers.SourceLive, 1e12).ID)).NotTo(Succeed(), "an inconclusive record")
 	w.Expect(try(w.judge(fallback, certification.Rejected, providers.SourceLive, 1e12).ID)).NotTo(Succeed(), "a rejected record")
 	w.Expect(try(w.judge(fallback, certification.Certified, providers.SourceLive, -1e9).ID)).NotTo(Succeed(), "an expired record")

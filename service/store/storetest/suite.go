@@ -13,13 +13,16 @@ type behaviour struct {
 	test func(*world)
 }
 
+// promises are all that the suite asks of an engine.
+var promises = [][]behaviour{
+	identity, machine, doubt, due, resend, doubts, races, slips, guards, proofs, runs, waitingAttempts, watching,
+	retention, backups, keys,
+}
+
 // Run hands every behaviour a fresh database of the engine.
 func Run(t *testing.T, open func(testing.TB) Backend) {
 	t.Helper()
-	for _, group := range [][]behaviour{
-		identity, machine, doubt, due, resend, doubts, races, guards, proofs, runs, waitingAttempts, watching,
-		retention, backups, keys,
-	} {
+	for _, group := range promises {
 		for _, promise := range group {
 			t.Run(promise.name, func(t *testing.T) {
 				backend := open(t)

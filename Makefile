@@ -17,8 +17,10 @@ BENCH     ?= .
 # Runs a command with a PostgreSQL server up, and FALLPROOF_TEST_DATABASE_URL leading to it.
 WITH_POSTGRES := bin/with-postgres
 
-# nginx stands outside the PATH of many users; suites/deployment looks in the same places.
-FIND_NGINX := PATH="$$PATH:/usr/sbin:/usr/local/sbin:/usr/local/bin:/opt/homebrew/bin" command -v nginx >/dev/null
+# Both stand outside the PATH of many users; the tests look in the same places.
+SERVERS_PATH   := PATH="$$PATH:/usr/sbin:/usr/local/sbin:/usr/local/bin:/opt/homebrew/bin"
+FIND_NGINX     := $(SERVERS_PATH) command -v nginx >/dev/null
+FIND_PGBOUNCER := $(SERVERS_PATH) command -v pgbouncer >/dev/null
 
 .DEFAULT_GOAL := help
 
@@ -35,7 +37,7 @@ build: ## the static binary bin/fallproof
 	$(BUILD) -o bin/fallproof ./cmd/fallproof
 
 .PHONY: test
-test: postgres nginx with-postgres ## everything, on SQLite and on a real PostgreSQL (PACKAGES=, TESTFLAGS=)
+test: postgres nginx pgbouncer with-postgres ## everything, on SQLite and on a real PostgreSQL (PACKAGES=, TESTFLAGS=)
 	go vet $(PACKAGES)
 	$(WITH_POSTGRES) go test -vet=off -timeout 15m $(TESTFLAGS) $(PACKAGES)
 
@@ -92,3 +94,9 @@ nginx:
 	@if $(FIND_NGINX); then exit 0; fi; \
 	$(call install,nginx,nginx); \
 	$(FIND_NGINX) || { echo 'nginx is needed and not installed: install it (apt-get install nginx, dnf install nginx or brew install nginx)' >&2; exit 2; }
+
+.PHONY: pgbouncer
+pgbouncer:
+	@if $(FIND_PGBOUNCER); then exit 0; fi; \
+	$(call install,PgBouncer,pgbouncer); \
+	$(FIND_PGBOUNCER) || { echo 'PgBouncer is needed and not installed: install it (apt-get install pgbouncer, dnf install pgbouncer or brew install pgbouncer)' >&2; exit 2; }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -114,11 +115,9 @@ func (d *Dispatcher) client(provider config.Provider) (providers.Provider, error
 // BootID names this incarnation in leases and histories.
 func (d *Dispatcher) BootID() string { return d.bootID }
 
-// Start sweeps once and then works the doorbells, until Shutdown. It is called once.
+// Start works the doorbells until Shutdown, and sweeps once. Where it errs, nothing was begun that would be
+// abandoned. It is called once.
 func (d *Dispatcher) Start(ctx context.Context) error {
-	if err := d.sweep(ctx); err != nil { // one attempt that cannot be swept keeps nobody from starting
-		d.log.Warn("the first sweep did not finish", "error", err)
-	}
 	go d.keepLeases()
 	go d.watch()
 	// River's own context is not ctx: its end would cut work off in the middle. Shutdown ends it.
@@ -127,9 +126,12 @@ func (d *Dispatcher) Start(ctx context.Context) error {
 		d.die()
 		<-d.leasesKept
 		<-d.watched
-		return err
+		return fmt.Errorf("the queue in the database did not start: %w", err)
 	}
 	d.stopQueue = stop
+	if err := d.sweep(ctx); err != nil { // one attempt that cannot be swept keeps nobody from starting
+		d.log.Warn("the first sweep did not finish", "error", err)
+	}
 	d.log.Info("dispatcher started", "providers", len(d.clients))
 	return nil
 }

@@ -23,6 +23,7 @@ const (
 	reasonShutdown     = "shutdown"
 	reasonWorkerLost   = "worker_lost"
 	reasonQueueTimeout = "queue_timeout"
+	reasonProofLost    = "not_certified" // while it waited for its turn
 )
 
 // launch runs a flight that the store has as running here. It returns at once.

@@ -120,10 +120,14 @@ func (d *Dispatcher) takeTurn(ctx context.Context, attempt job.Attempt, taken *s
 		Settling: d.settling(attempt.Target),
 	}
 	var applied store.Applied
-	tried, err := d.insist(ctx, patience{enough: d.intake.Done()}, final, func(ctx context.Context) (err error) {
+	tried, err := d.insist(ctx, patience{enough: d.intake.Done()}, answered, func(ctx context.Context) (err error) {
 		applied, err = d.store.Apply(ctx, change)
 		return err
 	})
+	var unproven *store.NotCertified
+	if errors.As(err, &unproven) {
+		return d.giveUpTurn(ctx, attempt, unproven)
+	}
 	var illegal *store.IllegalTransition
 	if errors.As(err, &illegal) { // cancelled, swept, or taken: by this very call where its answer was lost
 		err = nil
@@ -138,4 +142,12 @@ func (d *Dispatcher) takeTurn(ctx context.Context, attempt job.Attempt, taken *s
 	s.launch(j, &applied.Attempt)
 	d.bells.ring(attempt.JobID)
 	return nil
+}
+
+// giveUpTurn ends an attempt whose proof was lost while it waited. It was never sent, and the job moves on.
+func (d *Dispatcher) giveUpTurn(ctx context.Context, attempt job.Attempt, unproven *store.NotCertified) error {
+	_, err := d.applyTo(ctx, store.Change{
+		Ref: attempt.Ref, Event: job.EventNotSent, Reason: reasonProofLost, Detail: unproven.Error(), By: d.bootID,
+	})
+	return ifStillDue(err)
 }

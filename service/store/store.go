@@ -44,7 +44,7 @@ type Jobs interface {
 	// Apply is every other change of an attempt: one event, looked up in job.Table, moved by
 	// compare-and-swap, with the job's state and, where the attempt ended without a winner, the next step
 	// in the same transaction. *IllegalTransition where the table has no row; *NotYet for a turn before its
-	// time; ErrNotFound.
+	// time; *NotCertified for the turn of an attempt whose proof does not stand any more; ErrNotFound.
 	Apply(ctx context.Context, change Change) (Applied, error)
 	// CancelJob fences the job's open attempts and closes it. ErrJobFinal, ErrNotFound.
 	CancelJob(ctx context.Context, owner, jobID, by string) (job.Job, error)

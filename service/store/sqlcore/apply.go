@@ -2,9 +2,12 @@ package sqlcore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
+	"github.com/fallproof/fallproof/contracts/certification"
+	"github.com/fallproof/fallproof/providers"
 	"github.com/fallproof/fallproof/service/job"
 	"github.com/fallproof/fallproof/service/store"
 )
@@ -56,6 +59,9 @@ func (m *move) apply(ctx context.Context) (store.Applied, error) {
 	}
 	if m.change.Event == job.EventTurn && m.attempt.State == job.Starting && m.now.Before(m.attempt.NotBefore) {
 		return store.Applied{}, &store.NotYet{In: m.attempt.NotBefore.Sub(m.now)}
+	}
+	if err := m.stillProven(ctx); err != nil {
+		return store.Applied{}, err
 	}
 	to, ok := job.Next(m.attempt.State, m.event(), m.facts())
 	switch {
@@ -120,6 +126,32 @@ func (m *move) overdue() bool {
 		return !m.attempt.StartBy.IsZero() && !m.now.Before(m.attempt.StartBy)
 	}
 	return !m.attempt.LeaseUntil.IsZero() && !m.now.Before(m.attempt.LeaseUntil)
+}
+
+// stillProven asks for the proof of a waiting attempt once more when its turn comes: it may have been
+// revoked meanwhile. A later record of the same proof digest counts as well.
+func (m *move) stillProven(ctx context.Context) error {
+	if m.change.Event != job.EventTurn || m.attempt.State != job.Starting || m.attempt.CertificationID == "" {
+		return nil
+	}
+	standing, err := one(ctx, m.tx, scanProof, `SELECT proof_digest, target, certification_id, verdict, source, expires_at,
+		revoked_at, suspended_at FROM proofs WHERE proof_digest = (SELECT proof_digest FROM certification_records WHERE id = $1)
+		AND target = $2`+m.core.engine.Dialect().ForShare, m.attempt.CertificationID, m.attempt.Target.String())
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	proof := certification.Standing{Now: m.now}
+	if err == nil {
+		proof.Proof = &standing
+	}
+	if reasons := proof.Reasons([]providers.Source{standing.Source}); len(reasons) > 0 {
+		words := make([]string, len(reasons))
+		for i, reason := range reasons {
+			words[i] = string(reason)
+		}
+		return &store.NotCertified{Refusal: job.TargetRefusal{Target: m.attempt.Target, Reasons: words}}
+	}
+	return nil
 }
 
 // outdated: an earlier send of the attempt ended somehow, and it has been sent again since.

@@ -20,6 +20,7 @@ var proofs = []behaviour{
 	{"a revocation is kept, repeated without effect, and ended only by a new record", revoking},
 	{"records are listed in pages, newest first, by contract and target", recordPages},
 	{"an explicit attempt elsewhere needs a standing proof", explicitFallback},
+	{"a waiting attempt elsewhere needs its proof once more when its turn comes", provenAtItsTurn},
 }
 
 func proofReasons(w *world) {
@@ -144,4 +145,25 @@ func explicitFallback(w *world) {
 	added, err := ask()
 	w.Expect(err).NotTo(HaveOccurred())
 	w.Expect(added.Attempt.CertificationID).To(Equal(id))
+}
+
+func provenAtItsTurn(w *world) {
+	id := w.certify(fallback)
+	made := w.create()
+	waits := waiting(fallback, 0)
+	waits.CertificationID, waits.Role = id, job.RoleFallback
+	next := w.apply(failure(made.Attempt.Ref, decide(func(store.View) store.Step { return store.Step{Attempt: waits} }))).Next
+	w.Expect(next.State).To(Equal(job.Starting))
+	_, err := w.Store.Revoke(w.ctx, id, "drill", "test")
+	w.Expect(err).NotTo(HaveOccurred())
+
+	turn := store.Change{Ref: next.Ref, Event: job.EventTurn, BootID: bootID, Lease: time.Minute}
+	w.unchanged(made, func() {
+		_, err := w.Store.Apply(w.ctx, turn)
+		var unproven *store.NotCertified
+		w.Expect(errors.As(err, &unproven)).To(BeTrue(), "%v", err)
+		w.Expect(unproven.Refusal).To(Equal(job.TargetRefusal{Target: fallback, Reasons: []string{"revoked"}}))
+	})
+	w.certify(fallback) // by another record, of the same proof digest
+	w.Expect(w.apply(turn).Attempt.State).To(Equal(job.Running))
 }

@@ -16,18 +16,25 @@ const overlapLimit = 30 * time.Second
 func (s *stageplay) holdInside(words []string) string {
 	entered, goOn := s.Pause(s.t)
 	s.goOn, s.inside = goOn, make(chan string, 1)
-	do := s.commands()[words[0]]
-	go func() { s.inside <- do(words[1:]) }()
+	do, told := s.aside().commands()[words[0]], s.inside
+	go func() { told <- do(words[1:]) }()
 	s.Eventually(entered).WithTimeout(overlapLimit).Should(BeClosed())
 	return "it stands inside its transaction\n"
+}
+
+// aside is the stage as it is now, for a command that goes on while later lines are read.
+func (s *stageplay) aside() *stageplay {
+	now, around := *s, *s.world
+	now.world = &around
+	return &now
 }
 
 // startBeside begins a command while another stands inside its transaction, and returns when it waits. SQLite
 // shows no waiting; there the transaction that stands is the one writer.
 func (s *stageplay) startBeside(words []string) string {
 	s.beside = make(chan string, 1)
-	do := s.commands()[words[0]]
-	go func() { s.beside <- do(words[1:]) }()
+	do, told := s.aside().commands()[words[0]], s.beside
+	go func() { told <- do(words[1:]) }()
 	if s.Postgres {
 		s.Eventually(func(g Gomega) {
 			var n int

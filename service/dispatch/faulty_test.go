@@ -192,6 +192,29 @@ func TestAnAnswerInHandReachesTheStore(t *testing.T) {
 	}
 }
 
+// An answer in hand outlasts a database that is away for twice the hard deadline, and its own lease, which
+// another replica finds to be over.
+func TestAnAnswerInHandOutlastsItsDeadlines(t *testing.T) {
+	const giveUp = 1500 * time.Millisecond
+	f := &faulty{away: func(call string, _ store.Change) bool { return call == "renew" || call == "apply" }}
+	w := newWorld(t, settings{
+		Timeout: "1400ms", GiveUp: giveUp.String(), Wrap: f.wrap,
+		Options: dispatch.Options{Lease: time.Second, Renew: 100 * time.Millisecond},
+	})
+	w.certify(beta)
+	made := w.submit()
+	w.Eventually(w.ctx, func() ([]job.Attempt, error) { return w.store.Overdue(w.ctx, 10) }).WithTimeout(20 * time.Second).Should(gomega.HaveLen(1))
+	swept, err := w.store.Apply(w.ctx, store.Change{Ref: made.Attempt.Ref, Event: job.EventDoubt, Reason: "worker_lost", OnlyIfOverdue: true})
+	w.Expect(err).NotTo(gomega.HaveOccurred())
+	w.Expect(swept.Job.State).To(gomega.Equal(job.JobUnknown))
+	<-time.After(2*giveUp - time.Second) // the time is what is tested; its lease took the first second
+	f.set(nil, nil)
+	won := w.becomes(made.Attempt.Ref, job.Succeeded)
+	w.Expect(won.Usage).NotTo(gomega.BeNil(), "it is the answer that was in hand")
+	w.Expect(w.attempts(made)).To(gomega.HaveLen(1))
+	w.ledgerMatches(made)
+}
+
 // An attempt that is stored as running here and that nobody here knows of was never sent: it is ended
 // as such, and does not block its job for ever.
 func TestAStrayAttemptIsEndedUnsent(t *testing.T) {

@@ -181,6 +181,19 @@ func TestOrphansFallIntoDoubtAndAreNeverSentAgain(t *testing.T) {
 	w.Expect(seen).To(gomega.Equal(map[string]int{w.attempts(released)[1].ID: 1, w.attempts(waited)[1].ID: 1}))
 }
 
+// A crash that leaves nothing to try again with is doubt all the same, after the first sweep.
+func TestALostLastAttemptIsDoubtAndNotFailure(t *testing.T) {
+	w := newWorld(t, settings{Idle: true, Route: "    max_attempts: 1\n"})
+	w.certify(beta)
+	lost := w.stored(store.NewAttempt{BootID: "gone", Lease: -time.Second})
+	w.d = w.replica(settings{Options: dispatch.Options{Sweep: time.Hour}})
+	w.Expect(w.becomes(lost.Attempt.Ref, job.Unknown).Reason).To(gomega.Equal("worker_lost"))
+	w.Expect(w.job(lost).State).To(gomega.Equal(job.JobUnknown))
+	w.Expect(w.history(lost, job.HistoryJobFailed)).To(gomega.BeEmpty())
+	w.Expect(w.attempts(lost)).To(gomega.HaveLen(1))
+	w.Expect(w.sim.Ledger()).To(gomega.BeEmpty())
+}
+
 func TestATargetThatLeftTheConfigurationIsNotRetried(t *testing.T) {
 	w := newWorld(t, settings{Idle: true})
 	waited := w.stored(store.NewAttempt{Wait: -time.Second, Queue: "nobody"})

@@ -18,6 +18,8 @@ var doubt = []behaviour{
 	{"a doubt resolved as succeeded takes the slot", resolvedAsSucceeded},
 	{"a cancelled attempt is fenced without fencing its rivals", cancelledIsFenced},
 	{"the sweep changes only what is overdue by the database's clock", sweepGuard},
+	{"a lease of no time, or of less, is overdue at once", overdueAtOnce},
+	{"times that a caller brings along decide nothing", callersTimes},
 	{"a swept lease is not renewed, another incarnation's neither", leases},
 }
 
@@ -119,6 +121,38 @@ func sweepGuard(w *world) {
 	w.apply(answer(finished.Attempt.Ref, `1`))
 	w.Expect(w.apply(orphan(finished.Attempt.Ref)).Moved).To(BeFalse(), "the sweep read before the answer came")
 	w.Expect(w.job(finished).State).To(Equal(job.JobSucceeded))
+}
+
+func overdueAtOnce(w *world) {
+	for _, lease := range []time.Duration{0, -time.Nanosecond, -time.Hour} {
+		made := w.attemptWithLease(lease)
+		overdue, err := w.Store.Overdue(w.ctx, 10)
+		w.Expect(err).NotTo(HaveOccurred())
+		w.Expect(overdue).To(HaveExactElements(HaveField("ID", made.Attempt.ID)), "a lease of %s", lease)
+		w.Expect(w.apply(orphan(made.Attempt.Ref)).Attempt.State).To(Equal(job.Unknown))
+	}
+}
+
+// callersTimes: a replica whose clock is wrong changes nothing, because the store is told how long and never
+// until when, and takes no time from a job that it is handed.
+func callersTimes(w *world) {
+	for _, off := range []time.Duration{-10 * time.Minute, 10 * time.Minute} {
+		wrong := time.Now().Add(off)
+		intent := newJob("acme")
+		intent.CreatedAt, intent.UpdatedAt, intent.CompletedAt, intent.UnknownSince = wrong, wrong, wrong, wrong
+		made, err := w.Store.CreateJob(w.ctx, createOf(intent, sendAt(primary, "")))
+		w.Expect(err).NotTo(HaveOccurred())
+		doubts, err := w.Store.Doubts(w.ctx, "acme")
+		w.Expect(err).NotTo(HaveOccurred())
+		near := BeTemporally("~", doubts.Now, time.Minute)
+		stored, attempt := w.job(made), w.attempts(made)[0]
+		w.Expect(stored.CreatedAt).To(near)
+		w.Expect(stored.UpdatedAt).To(near)
+		w.Expect(stored.CompletedAt.IsZero() && stored.UnknownSince.IsZero()).To(BeTrue())
+		w.Expect(attempt.StartedAt).To(near)
+		w.Expect(attempt.LeaseUntil.Sub(attempt.StartedAt)).To(Equal(time.Minute), "counted from the database's now")
+		w.Expect(w.apply(orphan(made.Attempt.Ref)).Moved).To(BeFalse(), "its lease is not over")
+	}
 }
 
 func (w *world) attemptWithLease(lease time.Duration) store.Made {

@@ -3,10 +3,12 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	. "github.com/onsi/gomega"
 
 	"github.com/fallproof/fallproof/contracts/certification"
@@ -94,19 +96,49 @@ func oneWinner(w *world) {
 	}
 }
 
+// completionAgainstSweep starts either side first in turns, many jobs at a time, so that all interleavings
+// have their chance.
 func completionAgainstSweep(w *world) {
-	for range 50 {
-		made := w.attemptWithLease(-time.Second)
-		together(2, func(i int) {
-			change := answer(made.Attempt.Ref, `1`)
-			if i == 1 {
-				change = orphan(made.Attempt.Ref)
+	const rounds, jobs = 25, 8
+	for round := range rounds {
+		made := make([]store.Made, jobs)
+		for i := range made {
+			made[i] = w.attemptWithLease(-time.Second)
+		}
+		together(2*jobs, func(i int) {
+			ref := made[i/2].Attempt.Ref
+			change := answer(ref, `1`)
+			if (i+round)%2 == 1 {
+				change = orphan(ref)
 			}
 			_, _ = w.Store.Apply(w.ctx, change)
 		})
-		w.Expect(w.job(made).State).To(Equal(job.JobSucceeded), "whichever came first, the answer counts")
-		w.Expect(w.history(made)).To(HaveKeyWithValue(job.HistoryJobSucceeded, 1))
+		for _, each := range made {
+			w.Expect(w.job(each).State).To(Equal(job.JobSucceeded), "whichever came first, the answer counts")
+			w.Expect(w.history(each)).To(HaveKeyWithValue(job.HistoryJobSucceeded, 1))
+			w.Expect(w.ends(each)).To(Equal(1), "the attempt ends once")
+		}
 	}
+}
+
+// ends counts the moves of a job's attempts into a state that nothing leaves.
+func (w *world) ends(made store.Made) (ends int) {
+	w.t.Helper()
+	found, err := w.Store.Events(w.ctx, made.Job.Owner, made.Job.ID, 0)
+	w.Expect(err).NotTo(HaveOccurred())
+	for _, event := range found.Events {
+		if event.Type != job.HistoryAttemptMoved {
+			continue
+		}
+		var moved struct {
+			To job.State `json:"to"`
+		}
+		w.Expect(json.Unmarshal([]byte(event.Detail), &moved)).To(Succeed())
+		if !slices.ContainsFunc(job.Table, func(row job.Transition) bool { return row.From == moved.To }) {
+			ends++
+		}
+	}
+	return ends
 }
 
 func insertAgainstCompletion(w *world) {

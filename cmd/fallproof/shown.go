@@ -89,7 +89,7 @@ func (p *program) describeJob(answer jsontext.Value) (string, error) {
 		fmt.Fprintf(&out, "  completed by attempt %d\n", *j.CompletedBy)
 	}
 	if j.Error != nil {
-		fmt.Fprintf(&out, "  error: %s %s\n", visible(j.Error.Reason), visible(text(j.Error.Detail)))
+		fmt.Fprintln(&out, strings.TrimRight("  error: "+visible(j.Error.Reason)+" "+visible(text(j.Error.Detail)), " "))
 		for _, refused := range j.Error.Targets {
 			fmt.Fprintf(&out, "    not %s: %s\n", visible(refused.Target), visible(strings.Join(refused.Reasons, ", ")))
 		}
@@ -173,6 +173,8 @@ func (p *program) describeDoubt(jobID string, d shownDoubt) string {
 	}
 	if d.NextStep != nil {
 		fmt.Fprintf(&out, "  By itself: %s at %s\n", visible(d.NextStep.Step), stamp(d.NextStep.DueAt))
+	} else {
+		out.WriteString("  By itself: nothing more is tried.\n")
 	}
 	fmt.Fprintf(&out, "  To end it:\n"+
 		"    fallproof jobs release %[1]s %[2]d     stop waiting; a late answer may still win\n"+

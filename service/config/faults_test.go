@@ -72,6 +72,7 @@ func TestEveryFaultNamesItsLine(t *testing.T) {
 		"deadline":              {alpha + "routes:\n  support-triage:\n    primary: alpha/m\n    deadline: soon", "f.yaml:5: routes.support-triage.deadline: want a positive duration"},
 		"reconcile":             {"providers:\n  a:\n    base_url: https://a.example\n    reconcile: logs\n    models: {m: {}}", `f.yaml:4: providers.a.reconcile: "logs" is not possible; want one of `},
 		"horizon for nothing":   {"providers:\n  a:\n    base_url: https://a.example\n    reconcile_horizon: 1m\n    models: {m: {}}", "f.yaml:4: provider a: reconcile_horizon without reconcile"},
+		"idempotent header":     {"providers:\n  a:\n    base_url: https://a.example\n    idempotent: Authorization\n    models:\n      m: {}", "f.yaml:4: provider a: idempotent: "},
 		"circuit":               {"providers:\n  a:\n    base_url: https://a.example\n    circuit: {failures: 0}\n    models: {m: {}}", "f.yaml:4: providers.a.circuit.failures: want a whole number from 1"},
 		"circuit as a word":     {"providers:\n  a:\n    base_url: https://a.example\n    circuit: closed\n    models: {m: {}}", "f.yaml:4: providers.a.circuit: want a mapping"},
 		"certified primary":     {alpha + "routes:\n  support-triage:\n    primary: alpha/m\n    require_certified_primary: 'yes'", "f.yaml:5: routes.support-triage.require_certified_primary: want true or false"},

@@ -60,6 +60,9 @@ func (r *reader) provider(f field) Provider {
 		Idempotent:   r.text(s["idempotent"], ""),
 		Circuit:      r.circuit(s["circuit"]),
 	}
+	if err := providers.ValidateIdempotencyHeader(p.Idempotent); err != nil {
+		r.fail(s["idempotent"].line, "provider %s: idempotent: %v", p.Name, err)
+	}
 	p.ReconcileHorizon = r.duration(s["reconcile_horizon"], p.GiveUp)
 	if s["reconcile_horizon"].present() && p.Reconcile == providers.ReconcileNone {
 		r.fail(s["reconcile_horizon"].line, "provider %s: reconcile_horizon without reconcile: say how an attempt is found again", p.Name)

@@ -30,7 +30,7 @@ func frozen(on engine) func(context.Context) {
 		answers, races := s.newJob(ctx, ""), s.newJob(ctx, "")
 		awaited, raced := s.arrives(ctx, answers.ID, 1), s.arrives(ctx, races.ID, 1)
 		holder := s.newJob(ctx, narrow)
-		s.arrives(ctx, holder.ID, 1)
+		held := s.arrives(ctx, holder.ID, 1)
 		queued := s.newJob(ctx, narrow)
 		Expect(s.attempt(ctx, queued.ID, 1).State).To(Equal("starting"))
 
@@ -58,6 +58,7 @@ func frozen(on engine) func(context.Context) {
 		s.becomes(ctx, queued.ID, "succeeded")
 		Expect(s.attempts(ctx, queued.ID)).To(HaveLen(1))
 		Expect(s.end(ctx, holder.ID, 1, "cancel", "").Status).To(Equal(http.StatusOK))
+		s.letGo(ctx, held.ID) // somebody still listens to it
 		s.expectOneWinner(ctx)
 		s.expectLedgerEqualsAttempts(ctx)
 		for _, each := range []*gexec.Session{first, second} {

@@ -14,6 +14,7 @@ func Specs(deployment *Deployment) {
 	BeforeEach(func(ctx context.Context) { // whatever the deployment was used for before
 		s.behaves(ctx, s.Primary, "faithful")
 		s.behaves(ctx, s.Fallback, "faithful")
+		s.closeCircuits(ctx)
 	})
 	AfterEach(s.expectOneWinner)
 	AfterEach(s.expectLedgerEqualsAttempts)

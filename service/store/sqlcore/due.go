@@ -75,7 +75,7 @@ func (c *Core) Postpone(ctx context.Context, postpone store.Postpone) (job.Attem
 			return attempt, err
 		}
 		changed.Due = plannedDoubt(postpone.Decision, store.View{Job: j, Attempts: attempts, Now: now}, changed)
-		if soonest := now.Add(postpone.In); changed.Due.Step == postpone.Step && changed.Due.At.Before(soonest) {
+		if soonest := now.Add(postpone.In).Truncate(time.Microsecond); changed.Due.Step == postpone.Step && changed.Due.At.Before(soonest) {
 			changed.Due.At = soonest
 		}
 		if _, err := tx.Exec(ctx, `UPDATE attempts SET asked = $4, finding = $5, due_step = $6, due_at = $7

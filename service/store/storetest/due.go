@@ -79,7 +79,7 @@ func postponesWhatIsDue(w *world) {
 	w.unchanged(early, func() { w.postpone(early, job.DueReconcile, "absent", planned(job.DueReconcile, 0), 0) })
 
 	before := w.attempts(made)[0]
-	postponed := w.postpone(made, job.DueReconcile, "unreachable", planned(job.DueReconcile, time.Minute), time.Hour)
+	postponed := w.postpone(made, job.DueReconcile, "unreachable", planned(job.DueReconcile, time.Minute), time.Hour+123*time.Nanosecond)
 	w.Expect(w.attempts(made)).To(HaveExactElements(postponed))
 	w.Expect(postponed.Asked).To(Equal(1))
 	w.Expect(postponed.State).To(Equal(job.Unknown), "asking in vain ends no doubt")

@@ -61,7 +61,8 @@ type responseObject struct {
 
 func decodeResponse(body []byte) (responseObject, error) {
 	var object responseObject
-	return object, json.Unmarshal(body, &object)
+	err := json.Unmarshal(body, &object)
+	return object, err
 }
 
 func (o responseObject) head() (Response, error) {

@@ -80,7 +80,7 @@ func TestFollow(t *testing.T) {
 		reason providers.Reason
 	}{
 		"ended at once":          {completed, 0, response("completed"), ""},
-		"queued, working, ended": {inTurn(queued, working, working, completed), 3, response("completed"), ""},
+		"queued, working, ended": {inTurn(queued, working, answers(200, response("in_progress")), completed), 3, response("completed"), ""},
 		"accepted with a 202":    {inTurn(answers(202, response("queued")), completed), 1, response("completed"), ""},
 		"ended with a 202":       {answers(202, response("completed")), 0, response("completed"), ""},
 		"another id at its end":  {inTurn(queued, answers(200, moved)), 1, moved, ""},

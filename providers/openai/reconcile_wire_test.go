@@ -1,7 +1,6 @@
 package openai_test
 
 import (
-	"net/http"
 	"strings"
 	"testing"
 
@@ -78,7 +77,7 @@ func TestIdempotencyHeader(t *testing.T) {
 	g := gomega.NewWithT(t)
 	g.Expect(want).NotTo(gomega.HaveKey("Idempotency-Key"))
 	want["Idempotency-Key"] = []string{"attempt-1"}
-	g.Expect(seen[1].header).To(gomega.Equal(http.Header(want)))
+	g.Expect(seen[1].header).To(gomega.Equal(want))
 }
 
 // TestUnfindable: a request that could not be told from others later is not sent.

@@ -128,16 +128,19 @@ func TestSilenceMayHideWork(t *testing.T) {
 func TestWorkEndsWithTheServer(t *testing.T) {
 	g := NewWithT(t)
 	f := listen(t, Config{})
-	for _, model := range []string{"hold", "late:1h", "silent:executed"} {
-		done := make(chan seen, 1)
+	models := []string{"hold", "late:1h", "silent:executed"}
+	done := make(chan seen, len(models))
+	for _, model := range models {
 		go func() {
 			done <- f.do(context.Background(), http.MethodPost, pathCompletions, stored(t, model, "a1"), "a1")
 		}()
 		f.waitFor(1, Filter{Model: model, Executed: true})
-		defer func() { NewWithT(t).Expect((<-done).err).To(HaveOccurred()) }()
 	}
 	g.Expect(f.respond(inBackground(t, "hold"), "a2").status).To(Equal(200))
 	f.Simulator.Close()
+	for range models {
+		g.Expect((<-done).err).To(HaveOccurred())
+	}
 	g.Expect(f.Select(Filter{AttemptID: "a2"})[0].Produced).To(BeNil())
 }
 

@@ -81,8 +81,8 @@ func (w *world) kill(_ context.Context, draw *rand.Rand) {
 func (w *world) freeze(ctx context.Context, draw *rand.Rand) {
 	r, long := one(draw, w.replicas), between(draw, time.Second, 6*time.Second)
 	w.book.during("freezes", r.name, func() error {
-		if err := r.signal(syscall.SIGSTOP, false); err != nil {
-			return nil // it is down: nothing to freeze
+		if down := r.signal(syscall.SIGSTOP, false) != nil; down {
+			return nil
 		}
 		rest(ctx, long)
 		r.awaken()
@@ -125,7 +125,7 @@ func (w *world) terminateBackends(ctx context.Context, _ *rand.Rand) {
 		if err != nil {
 			return err
 		}
-		defer direct.Close(ctx)
+		defer func() { _ = direct.Close(ctx) }()
 		var ended int
 		err = direct.QueryRow(ctx, `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
 			WHERE datname = current_database() AND pid <> pg_backend_pid() AND random() < 0.5`).Scan(&ended)

@@ -43,7 +43,6 @@ type attempt struct {
 	number, sends                                                 int
 	heard, leased                                                 bool
 	created                                                       time.Time
-	started                                                       *time.Time
 }
 
 type event struct {

@@ -124,7 +124,7 @@ func (r *replica) begin(command *exec.Cmd, each *life) (io.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close() // the process has its own
+	defer func() { _ = file.Close() }() // the process has its own
 	command.Stderr = file
 	stdout, err := command.StdoutPipe()
 	if err == nil {

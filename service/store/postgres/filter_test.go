@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/url"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -117,7 +118,7 @@ func (f *filter) answer(client io.Writer, server io.Reader) {
 		if head[0] == 'A' && f.swallow.Load() {
 			continue
 		}
-		if _, err := client.Write(append(head, rest...)); err != nil {
+		if _, err := client.Write(slices.Concat(head, rest)); err != nil {
 			return
 		}
 	}

@@ -156,7 +156,7 @@ func accepts(address string) error {
 	defer limit.Stop()
 	defer tick.Stop()
 	for {
-		conn, err := net.Dial("tcp", address)
+		conn, err := (&net.Dialer{}).DialContext(context.Background(), "tcp", address)
 		if err == nil {
 			return conn.Close()
 		}

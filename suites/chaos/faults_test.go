@@ -77,11 +77,14 @@ func (w *world) kill(_ context.Context, draw *rand.Rand) {
 	})
 }
 
+// stops freezes the replica; false where it is down, and there is nothing to freeze.
+func (r *replica) stops() bool { return r.signal(syscall.SIGSTOP, false) == nil }
+
 // freeze stops a replica for a while, often beyond its leases.
 func (w *world) freeze(ctx context.Context, draw *rand.Rand) {
 	r, long := one(draw, w.replicas), between(draw, time.Second, 6*time.Second)
 	w.book.during("freezes", r.name, func() error {
-		if down := r.signal(syscall.SIGSTOP, false) != nil; down {
+		if !r.stops() {
 			return nil
 		}
 		rest(ctx, long)

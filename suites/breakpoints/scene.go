@@ -49,14 +49,27 @@ func (s *scene) behaves(ctx context.Context, target, personality string) {
 }
 
 // closeCircuits has both targets answer well once: the failures of the scenarios before would otherwise add
-// up, and a target that failed so often in a row is left alone.
+// up, and a target that failed so often in a row is left alone. A pause that it asked for is waited for.
 func (s *scene) closeCircuits(ctx context.Context) {
 	GinkgoHelper()
 	for _, target := range []string{s.Primary, s.Fallback} {
+		Eventually(func(ctx context.Context) []string { return s.reasons(ctx, target) }).
+			WithContext(ctx).WithTimeout(s.Patience).WithPolling(poll).ShouldNot(ContainElement("circuit_open"))
 		s.becomes(ctx, s.newJob(ctx, target).ID, "succeeded")
 	}
 	s.expectLedgerEqualsAttempts(ctx)
 	s.jobs = nil
+}
+
+// reasons are those for which a target is not eligible under the scenario's contract.
+func (s *scene) reasons(ctx context.Context, target string) []string {
+	GinkgoHelper()
+	for _, each := range find[page[targetView]](s.get(ctx, "/v1/contracts/"+s.Contract+"/targets")).Items {
+		if each.Target == target {
+			return each.Reasons
+		}
+	}
+	return nil
 }
 
 // nominal is the personality that a model's name ends in.

@@ -86,7 +86,7 @@ func TestFiveMinutes(t *testing.T) {
 	g.Expect(said).To(gomega.MatchRegexp(`(?s)HTTP/1.1 200.*Idempotency-Replayed: true`))
 	g.Expect(said).To(gomega.MatchRegexp(`support-triage at beta/acme-faithful: certified`))
 	g.Expect(said).To(gomega.MatchRegexp(`support-triage at beta/plausible: rejected`))
-	g.Expect(said).To(gomega.MatchRegexp(`in doubt: attempt 1 at gamma/silent, sent .*: timeout`))
+	g.Expect(said).To(gomega.MatchRegexp(`in doubt: attempt 1 at gamma/silent, since .*: timeout`))
 	g.Expect(said).To(gomega.MatchRegexp(`(?s)completed by attempt 2.*1 +released.*2 +succeeded +fallback +beta/acme-faithful`))
 	g.Expect(said).To(gomega.MatchRegexp(`(?s)spam-filter at alpha/faithful: rejected.*structure\s+passed.*business\s+failed`))
 }

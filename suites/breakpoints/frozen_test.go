@@ -31,8 +31,6 @@ func frozen(on engine) func(context.Context) {
 		awaited, raced := s.arrives(ctx, answers.ID, 1), s.arrives(ctx, races.ID, 1)
 		holder := s.newJob(ctx, narrow)
 		held := s.arrives(ctx, holder.ID, 1)
-		queued := s.newJob(ctx, narrow)
-		Expect(s.attempt(ctx, queued.ID, 1).State).To(Equal("starting"))
 
 		By("freezing it: another one finds its attempts in doubt, and sends nothing again")
 		second := g.hasty()
@@ -53,10 +51,6 @@ func frozen(on engine) func(context.Context) {
 		s.letGo(ctx, raced.ID)
 		s.attemptBecomes(ctx, races.ID, 1, "superseded")
 
-		By("running elsewhere what had only waited there")
-		s.letGo(ctx, s.arrives(ctx, queued.ID, 1).ID)
-		s.becomes(ctx, queued.ID, "succeeded")
-		Expect(s.attempts(ctx, queued.ID)).To(HaveLen(1))
 		Expect(s.end(ctx, holder.ID, 1, "cancel", "").Status).To(Equal(http.StatusOK))
 		s.letGo(ctx, held.ID) // somebody still listens to it
 		s.expectOneWinner(ctx)

@@ -97,11 +97,15 @@ func (c *Core) proofFor(ctx context.Context, tx Tx, add store.AddAttempt, target
 		return "", err
 	}
 	if reasons := standing.Reasons(add.Accepted); len(reasons) > 0 {
-		words := make([]string, len(reasons))
-		for i, reason := range reasons {
-			words[i] = string(reason)
-		}
-		return "", refuse(words)
+		return "", notCertified(target, reasons)
 	}
 	return standing.Proof.CertificationID, nil
+}
+
+func notCertified(target providers.Target, reasons []certification.Reason) error {
+	words := make([]string, len(reasons))
+	for i, reason := range reasons {
+		words[i] = string(reason)
+	}
+	return &store.NotCertified{Refusal: job.TargetRefusal{Target: target, Reasons: words}}
 }

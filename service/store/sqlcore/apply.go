@@ -145,11 +145,7 @@ func (m *move) stillProven(ctx context.Context) error {
 		proof.Proof = &standing
 	}
 	if reasons := proof.Reasons([]providers.Source{standing.Source}); len(reasons) > 0 {
-		words := make([]string, len(reasons))
-		for i, reason := range reasons {
-			words[i] = string(reason)
-		}
-		return &store.NotCertified{Refusal: job.TargetRefusal{Target: m.attempt.Target, Reasons: words}}
+		return notCertified(m.attempt.Target, reasons)
 	}
 	return nil
 }

@@ -107,6 +107,38 @@ func TestADoorbellMayRingAgain(t *testing.T) {
 	w.ledgerMatches(made)
 }
 
+// Who heard a bell first may be gone or have no slot free, so it rings again; of that bell a busy replica
+// keeps its hands off.
+func TestABellThatRingsAgainGoesToWhoHasASlot(t *testing.T) {
+	w := newWorld(t, settings{Concurrency: 1, Idle: true})
+	w.behave(alpha, "hold")
+	first := w.submit()
+	w.heard(alpha, 1)
+	second := w.submit()
+	attempt := second.Attempt
+	again := store.TurnArgs{Ref: attempt.Ref, AttemptID: attempt.ID, Until: attempt.Due.At}
+	free := w.replica(settings{Idle: true})
+
+	waited := make(chan error, 1)
+	go func() { waited <- w.d.AnswerDoorbell(w.ctx, store.TurnArgs{Ref: attempt.Ref, AttemptID: attempt.ID}) }()
+	var snooze *river.JobSnoozeError
+	w.Expect(errors.As(w.d.AnswerDoorbell(w.ctx, again), &snooze)).To(gomega.BeTrue())
+	replaced := again
+	replaced.Until = attempt.Due.At.Add(time.Second)
+	w.Expect(free.AnswerDoorbell(w.ctx, replaced)).To(gomega.Succeed())
+	w.Expect(w.attempts(second)[0].State).To(gomega.Equal(job.Starting), "a bell that was replaced is silent")
+
+	w.Expect(free.AnswerDoorbell(w.ctx, again)).To(gomega.Succeed())
+	w.heard(alpha, 2)
+	w.Expect(w.d.AnswerDoorbell(w.ctx, again)).To(gomega.Succeed(), "there is nothing to answer any more")
+	w.release(alpha)
+	for _, made := range []store.Made{first, second} {
+		w.Expect(w.outcome(made).State).To(gomega.Equal(job.JobSucceeded))
+	}
+	w.Expect(<-waited).NotTo(gomega.HaveOccurred())
+	w.ledgerMatches(first, second)
+}
+
 // stored is a job as another replica may have left it behind.
 func (w *world) stored(attempt store.NewAttempt) store.Made {
 	w.t.Helper()

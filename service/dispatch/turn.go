@@ -75,6 +75,9 @@ func (d *Dispatcher) tryTurn(ctx context.Context, args store.TurnArgs) error {
 	if _, ok := d.slots[attempt.Target.Provider]; !ok {
 		return nil
 	}
+	if args.Again() {
+		return d.tryAgain(ctx, args, *attempt)
+	}
 	// Measured from here, so that no clock is compared, and from its creation, so that it is not given up
 	// early: the sweep gives it up in time, by the database's clock.
 	patience, cancel := context.WithTimeout(ctx, attempt.StartBy.Sub(attempt.CreatedAt))
@@ -89,6 +92,19 @@ func (d *Dispatcher) tryTurn(ctx context.Context, args store.TurnArgs) error {
 	default:
 		return d.sweepOne(ctx, *attempt)
 	}
+}
+
+// tryAgain takes the turn of an attempt whose first bell was heard elsewhere, or here, if a slot is free.
+// A replica without one puts the bell off, so that another one may answer it.
+func (d *Dispatcher) tryAgain(ctx context.Context, args store.TurnArgs, attempt job.Attempt) error {
+	if !attempt.Due.At.Equal(args.Until) {
+		return nil // it has rung once more since
+	}
+	taken := d.tryPlace(attempt.Target)
+	if taken == nil {
+		return river.JobSnooze(doorbellPause)
+	}
+	return d.takeTurn(ctx, attempt, taken)
 }
 
 // waiting is the attempt that a doorbell is about, nil where it does not wait any more.

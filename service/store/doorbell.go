@@ -11,7 +11,14 @@ import (
 type TurnArgs struct {
 	Ref       job.Ref `json:"ref"`
 	AttemptID string  `json:"attempt_id"`
+
+	// Until is the attempt's next ring as its row has it, for a bell that rings again: that one replaces
+	// this one. It is zero for the first bell.
+	Until time.Time `json:"until,omitzero"`
 }
+
+// Again says whether a bell was heard before, by a replica that is gone or has no slot free.
+func (a TurnArgs) Again() bool { return !a.Until.IsZero() }
 
 // Kind names the doorbell to River.
 func (TurnArgs) Kind() string { return "attempt_turn" }

@@ -78,7 +78,7 @@ type Jobs interface {
 	// Overdue are the attempts whose lease ran out (they are orphans) and those that waited past StartBy.
 	Overdue(ctx context.Context, limit int) ([]job.Attempt, error)
 	// DueSteps are the attempts with an automatic step that has been due for longer than grace: its doorbell
-	// was lost, or is being answered.
+	// was lost, or is being answered. A ring has no doorbell of its own, and no grace.
 	DueSteps(ctx context.Context, grace time.Duration, limit int) ([]job.Attempt, error)
 	// Doubts says how many of an owner's jobs are in doubt, and since when the oldest is.
 	Doubts(ctx context.Context, owner string) (Doubts, error)

@@ -84,7 +84,7 @@ func (c *churn) hold() {
 
 func (c *churn) vacuum() {
 	for _, table := range []string{"jobs", "attempts", "river_job"} {
-		_, err := c.raw.Exec(c.ctx, "VACUUM "+table)
+		_, err := c.raw.Exec(c.ctx, "VACUUM ANALYZE "+table)
 		c.must(err)
 	}
 }

@@ -3,6 +3,7 @@ package breakpoints
 import (
 	"context"
 	"net/http"
+	"strings"
 	"syscall"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -15,7 +16,7 @@ import (
 func frozen(on engine) func(context.Context) {
 	return func(ctx context.Context) {
 		g := &stage{}
-		g.prepare(on, lostConfig, "alpha-large", "beta-medium", "hasty-large", "narrow-large")
+		g.prepare(on, strings.Replace(lostConfig, "queue_timeout: 20s", "queue_timeout: 2m", 1), "alpha-large", "beta-medium", "hasty-large", "narrow-large")
 		g.contract(contract)
 		g.certify(pair{contract, fallback, 0})
 		g.Contract, g.Primary, g.Fallback = contract, primary, fallback
@@ -31,6 +32,8 @@ func frozen(on engine) func(context.Context) {
 		awaited, raced := s.arrives(ctx, answers.ID, 1), s.arrives(ctx, races.ID, 1)
 		holder := s.newJob(ctx, narrow)
 		held := s.arrives(ctx, holder.ID, 1)
+		queued := s.newJob(ctx, narrow)
+		Expect(s.attempt(ctx, queued.ID, 1).State).To(Equal("starting"))
 
 		By("freezing it: another one finds its attempts in doubt, and sends nothing again")
 		second := g.hasty()
@@ -41,6 +44,12 @@ func frozen(on engine) func(context.Context) {
 		}
 		Expect(s.end(ctx, races.ID, 1, "release", "").Status).To(Equal(http.StatusOK))
 		s.wonByFallback(ctx, races.ID)
+
+		By("running elsewhere what had only waited there")
+		elsewhere := s.arrives(ctx, queued.ID, 1)
+		s.letGo(ctx, elsewhere.ID)
+		s.becomes(ctx, queued.ID, "succeeded")
+		Expect(s.attempts(ctx, queued.ID)).To(HaveLen(1))
 
 		By("waking it: what it still hears goes through the same compare-and-swap")
 		s.letGo(ctx, awaited.ID) // the answer waits in its socket

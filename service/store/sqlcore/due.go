@@ -98,11 +98,13 @@ func (c *Core) RingAgain(ctx context.Context, ref job.Ref) error {
 		if attempt.State != job.Starting || attempt.Due.Step != job.DueRing || now.Before(attempt.Due.At) {
 			return attempt, nil
 		}
+		attempt.Due = ringAgain(now)
 		if _, err := tx.Exec(ctx, "UPDATE attempts SET due_at = $4 WHERE owner_id = $1 AND job_id = $2 AND number = $3",
-			attempt.Owner, attempt.JobID, attempt.Number, at(ringAgain(now).At)); err != nil {
+			attempt.Owner, attempt.JobID, attempt.Number, at(attempt.Due.At)); err != nil {
 			return attempt, err
 		}
-		return attempt, ringTurn(ctx, tx, attempt, store.QueueName(attempt.Target.Provider), now)
+		return attempt, tx.Ring(ctx, store.TurnArgs{Ref: attempt.Ref, AttemptID: attempt.ID, Until: attempt.Due.At},
+			&river.InsertOpts{Queue: store.QueueName(attempt.Target.Provider), MaxAttempts: 1})
 	})
 	return err
 }
@@ -115,7 +117,8 @@ func (c *Core) DueSteps(ctx context.Context, grace time.Duration, limit int) ([]
 			return nil, err
 		}
 		return collect(ctx, tx, scanAttempt, "SELECT "+attemptColumns+` FROM attempts
-			WHERE due_at IS NOT NULL AND due_at <= $1 ORDER BY due_at LIMIT $2`, at(now.Add(-grace)), limit)
+			WHERE due_at IS NOT NULL AND due_at <= $1 AND (due_at <= $2 OR due_step = 'ring') ORDER BY due_at LIMIT $3`,
+			at(now), at(now.Add(-grace)), limit)
 	})
 }
 

@@ -43,13 +43,8 @@ func (c *Core) insertAttempt(ctx context.Context, tx Tx, j job.Job, number int, 
 	if attempt.State != job.Starting {
 		return attempt, nil
 	}
-	return attempt, ringTurn(ctx, tx, attempt, wanted.Queue, now)
-}
-
-// ringTurn inserts the doorbell of a waiting attempt.
-func ringTurn(ctx context.Context, tx Tx, attempt job.Attempt, queue string, now time.Time) error {
-	return tx.Ring(ctx, store.TurnArgs{Ref: attempt.Ref, AttemptID: attempt.ID}, &river.InsertOpts{
-		Queue: queue, ScheduledAt: bellTime(attempt.NotBefore, now), MaxAttempts: 1,
+	return attempt, tx.Ring(ctx, store.TurnArgs{Ref: attempt.Ref, AttemptID: attempt.ID}, &river.InsertOpts{
+		Queue: wanted.Queue, ScheduledAt: bellTime(attempt.NotBefore, now), MaxAttempts: 1,
 	})
 }
 
@@ -92,7 +87,10 @@ func newAttempt(j job.Job, number int, wanted store.NewAttempt, now time.Time) j
 // ringPause is after how long a waiting attempt's doorbell rings again: whoever answered it may be gone.
 const ringPause = 15 * time.Second
 
-func ringAgain(after time.Time) job.Due { return job.Due{Step: job.DueRing, At: after.Add(ringPause)} }
+// ringAgain cuts the time to what every engine keeps, so that a bell can name it.
+func ringAgain(after time.Time) job.Due {
+	return job.Due{Step: job.DueRing, At: after.Add(ringPause).Truncate(time.Microsecond)}
+}
 
 // takeTurn is what moving to running means: from here on it may have been sent.
 func takeTurn(attempt *job.Attempt, bootID string, lease time.Duration, settling job.Settling, now time.Time) {

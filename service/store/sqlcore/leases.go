@@ -24,14 +24,20 @@ func (c *Core) RenewLeases(ctx context.Context, bootID string, lease time.Durati
 }
 
 // Overdue implements store.Jobs. It only proposes: Change.OnlyIfOverdue asks again inside the write.
+// The two halves are read each in the order of its own index, and end at the limit: asked for both at once,
+// PostgreSQL reads the whole table where its statistics are old, all its dead rows included.
 func (c *Core) Overdue(ctx context.Context, limit int) ([]job.Attempt, error) {
 	return read(ctx, c, func(tx Tx) ([]job.Attempt, error) {
 		now, err := c.now(ctx, tx)
 		if err != nil {
 			return nil, err
 		}
-		return collect(ctx, tx, scanAttempt, "SELECT "+attemptColumns+` FROM attempts
-			WHERE (lease_until IS NOT NULL AND lease_until <= $1) OR (state = 'starting' AND start_by <= $1)
-			ORDER BY created_at LIMIT $2`, at(now), limit)
+		return collect(ctx, tx, scanAttempt, `
+			SELECT * FROM (SELECT `+attemptColumns+` FROM attempts
+				WHERE lease_until IS NOT NULL AND lease_until <= $1 ORDER BY lease_until LIMIT $2) AS orphans
+			UNION ALL
+			SELECT * FROM (SELECT `+attemptColumns+` FROM attempts
+				WHERE state = 'starting' AND start_by <= $1 ORDER BY start_by LIMIT $2) AS impatient
+			LIMIT $2`, at(now), limit)
 	})
 }

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -46,6 +47,17 @@ func (w *world) bells(kind string) int {
 	var n int
 	w.Expect(w.Raw.QueryRowContext(w.ctx, "SELECT count(*) FROM river_job WHERE kind = '"+kind+"'").Scan(&n)).To(Succeed())
 	return n
+}
+
+// lastBell are the arguments of the latest one.
+func (w *world) lastBell(kind string) string {
+	w.t.Helper()
+	args, text := "", "json(args)"
+	if w.Postgres {
+		text = "args::text"
+	}
+	w.Expect(w.Raw.QueryRowContext(w.ctx, "SELECT "+text+" FROM river_job WHERE kind = '"+kind+"' ORDER BY id DESC LIMIT 1").Scan(&args)).To(Succeed())
+	return args
 }
 
 // unchanged says that do moved neither the attempt nor the job, wrote no history and rang no bell.
@@ -126,6 +138,9 @@ func ringsAgain(w *world) {
 	rung := w.attempts(made)[0]
 	w.Expect(rung.State).To(Equal(job.Starting))
 	w.Expect(rung.Due.At).To(BeTemporally(">", rung.CreatedAt))
+	bell, err := json.Marshal(store.TurnArgs{Ref: rung.Ref, AttemptID: rung.ID, Until: rung.Due.At})
+	w.Expect(err).NotTo(HaveOccurred())
+	w.Expect(w.lastBell("attempt_turn")).To(MatchJSON(bell), "it names the ring that replaces it")
 	w.unchanged(made, func() { ring(made.Attempt.Ref) })
 
 	w.apply(store.Change{Ref: made.Attempt.Ref, Event: job.EventTurn, BootID: bootID, Lease: time.Minute})
@@ -194,6 +209,10 @@ func proposesDueSteps(w *world) {
 	w.Expect(proposed(0, 10)).To(HaveExactElements(older.Attempt.ID, younger.Attempt.ID))
 	w.Expect(proposed(0, 1)).To(HaveExactElements(older.Attempt.ID))
 	w.Expect(proposed(30*time.Minute, 10)).To(HaveExactElements(older.Attempt.ID))
+	ringing := w.attemptIn(job.Starting)
+	w.Expect(w.raw("UPDATE attempts SET due_at = created_at WHERE due_step = 'ring'")).To(Succeed())
+	w.Expect(proposed(30*time.Minute, 10)).To(HaveExactElements(older.Attempt.ID, ringing.Attempt.ID), "a ring has no bell to be late")
+	w.apply(store.Change{Ref: ringing.Attempt.Ref, Event: job.EventTurn, BootID: bootID, Lease: time.Minute})
 	w.apply(answer(older.Attempt.Ref, `1`))
 	w.Expect(proposed(0, 10)).To(HaveExactElements(younger.Attempt.ID), "what ended waits for no step")
 }

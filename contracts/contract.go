@@ -31,6 +31,8 @@ type Contract struct {
 	SchemaName string // the name that goes with the schema on the wire
 	Schema     []byte // the JSON Schema document, byte for byte
 
+	UnwrapFence bool // a code fence that is the whole answer is taken off before it is read
+
 	Sampling   Sampling
 	Checks     []Check
 	Thresholds Thresholds

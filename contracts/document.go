@@ -8,6 +8,7 @@ type document struct {
 	Messages     []message          `yaml:"messages"`
 	Variants     map[string]variant `yaml:"variants"`
 	Schema       string             `yaml:"schema"`
+	UnwrapFence  bool               `yaml:"unwrap_fence"`
 	Sampling     documentSampling   `yaml:"sampling"`
 	Checks       []documentCheck    `yaml:"checks"`
 	Thresholds   map[string]float64 `yaml:"thresholds"`

@@ -42,7 +42,7 @@ func fromFiles(dir string, files map[string][]byte) (*Contract, error) {
 	if err := source.decode(&doc); err != nil {
 		return nil, err
 	}
-	c := &Contract{Name: doc.Name, SchemaName: doc.Name, files: files, source: source}
+	c := &Contract{Name: doc.Name, SchemaName: doc.Name, UnwrapFence: doc.UnwrapFence, files: files, source: source}
 	for _, step := range []func(*Contract, *document, *yamlSource) error{
 		readIdentity, readMessages, readSampling, readChecks, readThresholds, readSchema, readCases,
 	} {

@@ -13,9 +13,12 @@ import (
 // Where JSON was asked, text that holds no JSON answer is malformed. Text that does hold one, but inside
 // a code fence or with words around it, is the model's own breach of "exactly one JSON value": with a
 // contract to check (Rules.Check) it is a contract_violation of the whole answer, so that it counts
-// against the target's proof under its own name; without one it is malformed like the rest. The inner
-// value is never unwrapped. Only an answer that is exactly one JSON value reaches the contract's checks.
+// against the target's proof under its own name; without one it is malformed like the rest. Nothing
+// is unwrapped but what Rules.Unwrap takes off. Only an answer that is exactly one JSON value reaches the contract's checks.
 func judge(out Outcome, rules Rules) Outcome {
+	if rules.Unwrap != nil {
+		out.Content = rules.Unwrap(out.Content)
+	}
 	if rules.ExpectJSON {
 		if err := oneValue(out.Content); err != nil {
 			out.Detail = with("the content is not one JSON value", decoding(err))

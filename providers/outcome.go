@@ -65,6 +65,7 @@ type Violation struct {
 type Rules struct {
 	ServerErrors string                           // "doubt" (default) or "failed": what 500 and 503 mean after the request was sent
 	ExpectJSON   bool                             // whether the content must be one JSON value
+	Unwrap       func(content string) string      // what of the content is the answer; nil = all of it
 	Check        func(content string) []Violation // the contract's schema and business checks; nil = none
 	Now          time.Time                        // for Retry-After in its HTTP-date form
 }

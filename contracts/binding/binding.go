@@ -83,6 +83,9 @@ func (b *Binding) Request(input map[string]any) (providers.Request, error) {
 	}, nil
 }
 
+// Unwrap is what of an answer's content is the answer, for [providers.Rules].
+func (b *Binding) Unwrap(content string) string { return b.checker.Unwrap(content) }
+
 // Judge is the check of one answer, for [providers.Rules]: structure first, and business where
 // structure holds, because checks presume it. expected is nil where there is none.
 func (b *Binding) Judge(input, expected any) func(content string) []providers.Violation {

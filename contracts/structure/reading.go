@@ -9,17 +9,36 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
+// named are the faults that tell by themselves what is wrong; a byte order mark is invisible, so it is not
+// called text before the value.
+var named = map[value.Kind]Reason{
+	value.KindEmpty: Empty, value.KindDuplicateKey: DuplicateKey, value.KindByteOrderMark: ByteOrderMark,
+	value.KindNotFinite: NotFinite, value.KindControlCharacter: RawControl, value.KindLoneSurrogate: LoneSurrogate,
+	value.KindInvalidUTF8: InvalidUTF8,
+}
+
+// Unwrap is the inside of a code fence that is the whole content, where the contract allows one; else the
+// content as it is.
+func (c *Checker) Unwrap(content string) string {
+	text := strings.TrimSpace(content)
+	if !c.unwrap || !strings.HasPrefix(text, "```") || !strings.HasSuffix(text, "\n```") {
+		return content
+	}
+	_, inner, _ := strings.Cut(strings.TrimSuffix(text, "```"), "\n") // the opening line may name a language
+	if strings.Contains("\n"+inner, "\n```") {
+		return content // more than one
+	}
+	return inner
+}
+
 // unreadable says why content is not exactly one JSON value.
 func unreadable(content string, err error) Finding {
 	var fault *value.DecodeError
 	if !errors.As(err, &fault) { // unreachable: decoding has no other error
 		return Finding{NotJSON, "", err.Error()}
 	}
-	switch fault.Kind {
-	case value.KindDuplicateKey:
-		return Finding{DuplicateKey, fault.Pointer, fault.Error()}
-	case value.KindByteOrderMark: // invisible, so not called text before the value
-		return Finding{NotJSON, "", fault.Error()}
+	if reason, ok := named[fault.Kind]; ok {
+		return Finding{reason, fault.Pointer, fault.Error()}
 	}
 	if inner, ok := insideFence(content); ok && isValue(inner) {
 		return Finding{Fenced, "", "the JSON value stands in a code fence"}

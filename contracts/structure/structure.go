@@ -21,10 +21,18 @@ const (
 	Fenced          Reason = "fenced"           // the value stands in a code fence
 	TextAround      Reason = "text_around"      // text before the value
 	TrailingBytes   Reason = "trailing_bytes"   // a whole value, then something else
+	Empty           Reason = "empty"            // nothing, or nothing but a little white space
 	NotJSON         Reason = "not_json"         // no JSON value by RFC 8259; Detail says what
+	NotFinite       Reason = "not_finite"       // NaN or Infinity, which JSON does not have
+	RawControl      Reason = "raw_control"      // an unescaped newline, tab … inside a string
+	LoneSurrogate   Reason = "lone_surrogate"   // half of a surrogate pair
+	InvalidUTF8     Reason = "invalid_utf8"     // bytes that are not UTF-8
+	ByteOrderMark   Reason = "byte_order_mark"  // before the value, which RFC 8259 section 8.1 forbids
 	DuplicateKey    Reason = "duplicate_key"    // parsers disagree about its meaning
 	UnknownKey      Reason = "unknown_key"      // a top-level key that the contract does not know
 	SchemaViolation Reason = "schema_violation" // the value breaks the schema
+	WhiteSpaceLoop  Reason = "white_space_loop" // white space without end, whether or not a value came first
+	Runaway         Reason = "runaway"          // the same text over and over
 )
 
 // Finding is one way in which an answer fails.
@@ -48,6 +56,7 @@ type Checker struct {
 	schema   *jsonschema.Schema
 	document any // the schema as a value, for hints
 	known    knownKeys
+	unwrap   bool
 }
 
 // Compile compiles the contract's schema. It refuses what is not JSON, another draft than 2020-12, and
@@ -78,7 +87,7 @@ func Compile(c *contracts.Contract) (*Checker, error) {
 	if err != nil {
 		return nil, compileError(err)
 	}
-	return &Checker{schema: schema, document: document, known: keysOf(schema)}, nil
+	return &Checker{schema: schema, document: document, known: keysOf(schema), unwrap: c.UnwrapFence}, nil
 }
 
 // DescribesObject reports whether the schema names top-level keys, without which no answer can pass.
@@ -89,6 +98,10 @@ func (c *Checker) DescribesObject() bool {
 // Judge reads content and says in what it fails; no findings means that it holds. The value is nil
 // where the content is not one JSON value. Findings are in the order reading, unknown keys, schema.
 func (c *Checker) Judge(content string) (any, []Finding) {
+	if fault, found := Loop(content); found {
+		return nil, []Finding{fault}
+	}
+	content = c.Unwrap(content)
 	answer, err := value.DecodeLenientNUL([]byte(content))
 	if err != nil {
 		return nil, []Finding{unreadable(content, err)}

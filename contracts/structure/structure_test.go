@@ -56,6 +56,11 @@ func TestIntegersBeyond2To53StayExact(t *testing.T) {
 	answer, findings := compile(t, schema).Judge(`{"id": 9007199254740993}`)
 	g.Expect(findings).To(BeEmpty())
 	g.Expect(answer).To(Equal(map[string]any{"id": value.Number("9007199254740993")}))
+	g.Expect(structure.Remarks(answer)).To(HaveExactElements(structure.Finding{
+		Reason: structure.UnsafeInteger, InstancePath: "/id", Detail: "9007199254740993 is beyond 2^53: readers that use doubles change it",
+	}))
+	safe, _ := compile(t, schema).Judge(`{"id": -9007199254740992, "tags": [{"n": 0.1}, {"n": 1e300}]}`)
+	g.Expect(structure.Remarks(safe)).To(BeEmpty(), "a number with a fraction or an exponent was never meant to be exact")
 
 	bounded := compile(t, `{"properties": {"id": {"type": "integer", "maximum": 9007199254740992}}}`)
 	_, findings = bounded.Judge(`{"id": 9007199254740993}`)
@@ -71,15 +76,20 @@ func TestJudgeNamesTheReason(t *testing.T) {
 		reason        structure.Reason
 		path, detail  string
 	}{
-		{"nothing", "", structure.NotJSON, "", "no JSON value"},
+		{"nothing", "", structure.Empty, "", "no JSON value"},
 		{"prose", "I cannot read this invoice.", structure.NotJSON, "", "not JSON"},
-		{"NaN", `{"id": NaN}`, structure.NotJSON, "/id", "NaN"},
-		{"NaN before a list", `{"id": NaN, "tags": ["a", {"b": 1}]}`, structure.NotJSON, "/id", "NaN"},
-		{"Infinity", `{"id": -Infinity}`, structure.NotJSON, "/id", "Infinity"},
-		{"raw newline in a string", "{\"id\": 1, \"a/b\": \"x\ny\"}", structure.NotJSON, "/a~1b", `raw control character '\n'`},
-		{"byte order mark", "\ufeff{\"id\": 1}", structure.NotJSON, "", "byte order mark"},
-		{"lone surrogate", `{"id": 1, "a/b": "\ud83d"}`, structure.NotJSON, "/a~1b", "lone surrogate"},
-		{"bad UTF-8", "{\"id\": 1, \"a/b\": \"\xff\"}", structure.NotJSON, "", "invalid UTF-8"},
+		{"NaN", `{"id": NaN}`, structure.NotFinite, "/id", "NaN"},
+		{"NaN before a list", `{"id": NaN, "tags": ["a", {"b": 1}]}`, structure.NotFinite, "/id", "NaN"},
+		{"Infinity", `{"id": -Infinity}`, structure.NotFinite, "/id", "Infinity"},
+		{"raw newline in a string", "{\"id\": 1, \"a/b\": \"x\ny\"}", structure.RawControl, "/a~1b", `raw control character '\n'`},
+		{"byte order mark", "\ufeff{\"id\": 1}", structure.ByteOrderMark, "", "byte order mark"},
+		{"lone surrogate", `{"id": 1, "a/b": "\ud83d"}`, structure.LoneSurrogate, "/a~1b", "lone surrogate"},
+		{"bad UTF-8", "{\"id\": 1, \"a/b\": \"\xff\"}", structure.InvalidUTF8, "", "invalid UTF-8"},
+		{"white space alone", strings.Repeat(" ", 40), structure.Empty, "", "no JSON value"},
+		{"white space for ever", `{"id": 1,` + strings.Repeat(" \n", 400), structure.WhiteSpaceLoop, "", "800 bytes of white space"},
+		{"white space for ever in a whole value", `{"id":` + strings.Repeat("\t", 600) + `1}`, structure.WhiteSpaceLoop, "", "600 bytes"},
+		{"the same for ever", `{"id": 1, "a/b": "` + strings.Repeat("very ", 200), structure.Runaway, "", `repeat " very`},
+		{"a list for ever", `{"id": 1, "tags": [` + strings.Repeat(`{"n": 0}, `, 100), structure.Runaway, "", "repeat"},
 		{"cut short", `{"id": 1, "tags": [`, structure.NotJSON, "/tags", "cut short"},
 		{"single quotes", `{'id': 1}`, structure.NotJSON, "", "not JSON"},
 		{"trailing comma", `{"id": 1,}`, structure.NotJSON, "", "not JSON"},
@@ -164,6 +174,47 @@ func TestUnknownTopLevelKeysFailWhateverTheSchemaTolerates(t *testing.T) {
 	}
 }
 
+// What repeats because it is meant to is no loop.
+func TestWhatIsNoLoop(t *testing.T) {
+	checker := compile(t, schema)
+	for _, content := range []string{
+		`{"id": 1, "a/b": "` + strings.Repeat("x", 5000) + `"}`,
+		`{"id": 1, "tags": [` + strings.Repeat(`{"n": 0}, `, 500) + `{"n": 0}]}`,
+		`{"id": 1,` + strings.Repeat(" ", 300) + `"tags": []}` + strings.Repeat("\n", 300),
+	} {
+		_, findings := checker.Judge(content)
+		NewWithT(t).Expect(findings).To(BeEmpty(), content)
+	}
+}
+
+func TestAFenceIsTakenOffWhereTheContractAllowsIt(t *testing.T) {
+	checker, err := structure.Compile(&contracts.Contract{Schema: []byte(schema), UnwrapFence: true})
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	for content, reason := range map[string]structure.Reason{
+		"```json\n{\"id\": 1}\n```":              "",
+		"\n```\n{\"id\": 1}\n```\n":              "",
+		`{"id": 1}`:                              "",
+		"```json\n{\"id\": 1, \"x\": 2}\n```":    structure.UnknownKey,
+		"Here:\n```json\n{\"id\": 1}\n```":       structure.Fenced,
+		"```json\n{\"id\": 1}\n```\nA note.":     structure.Fenced,
+		"```json\n{\"id\": 1}":                   structure.Fenced,
+		"```json\n{\"id\": 1}\n```\n```\n2\n```": structure.Fenced,
+		"```json\n{\"id\": \"```\"}\n```":        structure.SchemaViolation,
+	} {
+		t.Run(content, func(t *testing.T) {
+			g := NewWithT(t)
+			_, findings := checker.Judge(content)
+			if reason == "" {
+				g.Expect(findings).To(BeEmpty())
+				g.Expect(strings.TrimSpace(checker.Unwrap(content))).To(Equal(`{"id": 1}`), "which is what a job's result is")
+				return
+			}
+			g.Expect(findings).To(HaveLen(1))
+			g.Expect(findings[0].Reason).To(Equal(reason))
+		})
+	}
+}
+
 func TestFindingsComeInOneOrder(t *testing.T) {
 	g := NewWithT(t)
 	checker := compile(t, strings.Replace(schema, `"required": ["id"]`, `"required": ["id"], "additionalProperties": false`, 1))
@@ -212,6 +263,8 @@ func TestHostileTextIsReadFast(t *testing.T) {
 	content := strings.Repeat("{[", 500_000)
 	_, findings := compile(t, schema).Judge(content)
 	NewWithT(t).Expect(findings).To(HaveLen(1))
+	NewWithT(t).Expect(findings[0].Reason).To(Equal(structure.Runaway))
+	_, findings = compile(t, schema).Judge(content + `"`)
 	NewWithT(t).Expect(findings[0].Reason).To(Equal(structure.NotJSON))
 }
 

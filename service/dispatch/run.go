@@ -118,7 +118,8 @@ func (d *Dispatcher) deadlinesOf(f *flight) job.Deadlines {
 
 func (d *Dispatcher) rulesOf(bound *binding.Binding, input map[string]any, target providers.Target) providers.Rules {
 	return providers.Rules{
-		ServerErrors: d.config.Providers[target.Provider].ServerErrors, ExpectJSON: true, Check: bound.Judge(input, nil), Now: time.Now(),
+		ServerErrors: d.config.Providers[target.Provider].ServerErrors, ExpectJSON: true, Unwrap: bound.Unwrap, Check: bound.Judge(input, nil),
+		Now: time.Now(),
 	}
 }
 

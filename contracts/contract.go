@@ -18,6 +18,13 @@ const (
 	EffectsNone       Effects = "none"       // it may be released after ReleaseAfter
 )
 
+// The words of a contract's require list. Without its word a check that could not be made, or a provider
+// that does not enforce a schema, is recorded and decides nothing.
+const (
+	RequireTokens      = "tokens"      // the token checks of the prompt: not_verified fails
+	RequireEnforcement = "enforcement" // the provider must enforce the schema, not merely comply with it
+)
+
 // Contract is one contract folder, read. It is immutable: share it, do not write to it.
 type Contract struct {
 	Name         string
@@ -32,6 +39,8 @@ type Contract struct {
 	Schema     []byte // the JSON Schema document, byte for byte
 
 	UnwrapFence bool // a code fence that is the whole answer is taken off before it is read
+
+	Require []string // what must be shown rather than merely not contradicted: RequireTokens, RequireEnforcement
 
 	Sampling   Sampling
 	Checks     []Check
@@ -79,6 +88,9 @@ func (c *Contract) MessagesFor(target providers.Target) []providers.Message {
 	}
 	return c.Messages
 }
+
+// Requires reports whether the contract's require list has a word.
+func (c *Contract) Requires(word string) bool { return slices.Contains(c.Require, word) }
 
 // Line is where in contract.yaml a YAML path such as $.checks[2] stands; 0 where it does not.
 func (c *Contract) Line(at string) int {

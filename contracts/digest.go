@@ -66,7 +66,7 @@ func (c *Contract) effective(target providers.Target) map[string]any {
 		}
 		cases = append(cases, fields)
 	}
-	return map[string]any{
+	effective := map[string]any{
 		"name":        c.Name,
 		"messages":    messages,
 		"schema_name": c.SchemaName,
@@ -84,6 +84,14 @@ func (c *Contract) effective(target providers.Target) map[string]any {
 		"valid_for": c.ValidFor.String(),
 		"cases":     cases,
 	}
+	if len(c.Require) > 0 { // absent where nothing is required, so that such a contract's digest is what it was
+		required := []any{}
+		for _, word := range slices.Sorted(slices.Values(c.Require)) {
+			required = append(required, word)
+		}
+		effective["require"] = required
+	}
+	return effective
 }
 
 func number(f float64) value.Number { return value.Number(strconv.FormatFloat(f, 'g', -1, 64)) }

@@ -62,6 +62,8 @@ func TestEffectiveDigestMovesWithWhatIsProven(t *testing.T) {
 		{"threshold", edit("business: 0.6", "business: 0.61"), true, true},
 		{"validity", edit("24h", "25h"), true, true},
 		{"effects alone", edit("valid_for", "effects: none\nrelease_after: 5s\nvalid_for"), false, false},
+		{"what is required", edit("valid_for", "require: [tokens]\nvalid_for"), true, true},
+		{"nothing required, said", edit("valid_for", "require: []\nvalid_for"), false, false},
 		{"a byte of the schema", map[string]string{"schema.json": minimal()["schema.json"] + " "}, true, true},
 		{"input", map[string]string{"cases/2-two.yaml": "name: two\ninput: {text: shalom}\n"}, true, true},
 		{"input beyond 2^53", map[string]string{"cases/1-one.yaml": strings.Replace(minimal()["cases/1-one.yaml"], "9007199254740993", "9007199254740992", 1)}, true, true},

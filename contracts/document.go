@@ -9,6 +9,7 @@ type document struct {
 	Variants     map[string]variant `yaml:"variants"`
 	Schema       string             `yaml:"schema"`
 	UnwrapFence  bool               `yaml:"unwrap_fence"`
+	Require      []string           `yaml:"require"`
 	Sampling     documentSampling   `yaml:"sampling"`
 	Checks       []documentCheck    `yaml:"checks"`
 	Thresholds   map[string]float64 `yaml:"thresholds"`

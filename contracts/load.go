@@ -44,7 +44,7 @@ func fromFiles(dir string, files map[string][]byte) (*Contract, error) {
 	}
 	c := &Contract{Name: doc.Name, SchemaName: doc.Name, UnwrapFence: doc.UnwrapFence, files: files, source: source}
 	for _, step := range []func(*Contract, *document, *yamlSource) error{
-		readIdentity, readMessages, readSampling, readChecks, readThresholds, readSchema, readCases,
+		readIdentity, readRequire, readMessages, readSampling, readChecks, readThresholds, readSchema, readCases,
 	} {
 		if err := step(c, &doc, source); err != nil {
 			return nil, err
@@ -75,6 +75,20 @@ func readIdentity(c *Contract, doc *document, source *yamlSource) (err error) {
 	}
 	if c.ValidFor == 0 {
 		return source.fault("$.valid_for", "valid_for is missing: how long a certification counts, e.g. 168h")
+	}
+	return nil
+}
+
+func readRequire(c *Contract, doc *document, source *yamlSource) error {
+	for i, word := range doc.Require {
+		at := fmt.Sprintf("$.require[%d]", i)
+		switch {
+		case word != RequireTokens && word != RequireEnforcement:
+			return source.fault(at, "require %q: want %s or %s", word, RequireTokens, RequireEnforcement)
+		case c.Requires(word):
+			return source.fault(at, "require %q stands here twice", word)
+		}
+		c.Require = append(c.Require, word)
 	}
 	return nil
 }

@@ -65,6 +65,19 @@ func TestEffectsAndDefaults(t *testing.T) {
 	g.Expect(c.Effects).To(Equal(contracts.EffectsIdempotent))
 }
 
+func TestRequire(t *testing.T) {
+	g := NewWithT(t)
+	c := load(t, nil)
+	g.Expect(c.Requires(contracts.RequireTokens)).To(BeFalse())
+	g.Expect(c.Requires(contracts.RequireEnforcement)).To(BeFalse())
+	c = load(t, map[string]string{"contract.yaml": minimalYAML + "require: [enforcement, tokens]\n"})
+	g.Expect(c.Require).To(Equal([]string{"enforcement", "tokens"}))
+	g.Expect(c.Requires(contracts.RequireTokens)).To(BeTrue())
+	g.Expect(c.Requires(contracts.RequireEnforcement)).To(BeTrue())
+	other := load(t, map[string]string{"contract.yaml": minimalYAML + "require: [tokens, enforcement]\n"})
+	g.Expect(other.EffectiveDigest(target("alpha/large"))).To(Equal(c.EffectiveDigest(target("alpha/large"))), "a set, whatever its order")
+}
+
 // Every broken folder gives one line that says which file, which line, and what to do.
 func TestLoadNamesFileAndLine(t *testing.T) {
 	edit := func(old, new string) map[string]string {
@@ -96,6 +109,9 @@ func TestLoadNamesFileAndLine(t *testing.T) {
 		{"release_after is no duration", edit("valid_for", "effects: none\nrelease_after: soon\nvalid_for"), `greeting/contract.yaml:15: "soon": want a positive duration`},
 		{"valid_for negative", edit("24h", "-24h"), `greeting/contract.yaml:14: "-24h": want a positive duration`},
 		{"valid_for absent", edit("valid_for: 24h\n", ""), "greeting/contract.yaml: valid_for is missing"},
+		{"required word", edit("valid_for", "require: [tokens, enforcment]\nvalid_for"), `greeting/contract.yaml:14: require "enforcment": want tokens or enforcement`},
+		{"required twice", edit("valid_for", "require:\n  - tokens\n  - tokens\nvalid_for"), `greeting/contract.yaml:16: require "tokens" stands here twice`},
+		{"required is no list", edit("valid_for", "require: tokens\nvalid_for"), "greeting/contract.yaml:14: "},
 		{"role", edit("role: system", "role: developer"), `greeting/contract.yaml:3: role "developer": want system, user or assistant`},
 		{"empty message", edit(`"Answer in JSON."`, `""`), "greeting/contract.yaml:3: message without content"},
 		{"variant for no target", edit("gamma/org/model-7b", "gamma"), `greeting/contract.yaml:7: variants: target "gamma"`},

@@ -1,7 +1,9 @@
 package simulator
 
 import (
+	"cmp"
 	"context"
+	"io"
 	"net"
 	"net/http"
 	"strconv"
@@ -12,6 +14,13 @@ import (
 func (x *exchange) act() {
 	ctx, cancel := x.live()
 	defer cancel()
+	if x.p.kind() == Cached {
+		x.w.Header().Set("X-Cache", "HIT")
+		x.w.Header().Set("Age", "30")
+	}
+	if x.p.kind() == Choking && countMessages(x.request.messages()) >= cmp.Or(x.p.Count, 300) {
+		x.p = Personality{Kind: Silent}
+	}
 	if !x.p.executes() {
 		x.decline(ctx)
 		return
@@ -93,6 +102,8 @@ func (x *exchange) decline(ctx context.Context) {
 	case Redirecting:
 		x.w.Header().Set("Location", x.r.URL.Path)
 		x.send(x.p.String(), x.p.status(http.StatusTemporaryRedirect), errorBody{})
+	case Portal:
+		x.sendPage()
 	case Dropping:
 		x.drop()
 	case Silent:
@@ -113,6 +124,14 @@ func (x *exchange) retryAfter(d time.Duration) {
 	if d > 0 {
 		x.w.Header().Set("Retry-After", strconv.FormatInt(int64((d+time.Second-1)/time.Second), 10))
 	}
+}
+
+// sendPage answers what stands between a client and its provider and takes the request for a browser's.
+func (x *exchange) sendPage() {
+	x.w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	x.ledger.answer(x.record, Answer{How: x.p.String(), Outcome: OutcomeAnswered, Status: http.StatusOK, ClientGone: x.gone()})
+	x.w.WriteHeader(http.StatusOK)
+	_, _ = io.WriteString(x.w, "<!doctype html><title>Sign in</title><p>Please sign in to go on.</p>")
 }
 
 // drop closes the connection without a byte: with FIN, or with RST where reset is asked.

@@ -18,6 +18,11 @@ type answer struct {
 // answer reads the data by the rules of the task, and fits what it read to the schema that was sent.
 func (p *prompt) answer() *answer {
 	a := &answer{task: p.task}
+	if value, ordered := p.breach(); ordered {
+		a.task, a.fields = taskUnknown, &object{}
+		a.fields.set("probe", value)
+		return a
+	}
 	switch {
 	case p.task == taskInvoice:
 		a.fields = readInvoice(p.data).fields()

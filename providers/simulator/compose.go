@@ -1,6 +1,9 @@
 package simulator
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // produce makes the answer, or the failure that stands for it.
 func (w *work) produce() {
@@ -17,38 +20,52 @@ func (w *work) produce() {
 	if w.p.kind() == Renamed {
 		c.rename(w.p.Variant, w.sim.config.Seed)
 	}
+	if w.p.kind() == Counting {
+		c.Usage.PromptTokens *= cmp.Or(w.p.Count, 3)
+	}
 	answer := message{Role: "assistant"}
 	var finish string
 	if w.p.kind() == Refusing {
 		finish = answer.refuse(w.p.Variant)
 	} else {
-		text := w.write()
-		text, finish = w.cut(text)
+		var text string
+		text, finish = w.write()
 		answer.Content = &text
 	}
 	c.add(answer, finish)
 	w.yield = c
 }
 
-// write composes the answer's text, right or wrong as the personality has it.
-func (w *work) write() string {
+// write composes the answer's text, right or wrong as the personality has it, and says why it ended.
+func (w *work) write() (text, finish string) {
 	asked := readPrompt(w.chat, w.p.kind() == Deaf)
+	asked.unbound, asked.dutiful = w.p.kind() == Unenforcing, w.p.kind() == Complying
 	answer := asked.answer()
-	wrong := w.p.kind() == Plausible || (w.p.kind() == Flaky && w.sim.roster.stumbles(w.chat.Model))
-	if wrong {
+	if w.errs() {
 		answer.spoil()
 	}
 	if w.p.kind() == ExtraKey {
 		answer.fields.set("confidence", 0.97)
 	}
-	text := answer.text()
-	switch w.p.kind() {
-	case Fenced:
-		return "```json\n" + text + "\n```"
-	case Chatty:
-		return "Sure! Here is what I found:\n\n" + text + "\n\nLet me know if you need anything else."
+	w.bendFields(asked, answer)
+	text, bent := w.bendText(asked, answer.text())
+	if bent != "" {
+		return text, bent
 	}
-	return text
+	return w.cut(text)
+}
+
+// errs says whether this answer is one of the wrong ones.
+func (w *work) errs() bool {
+	switch w.p.kind() {
+	case Plausible:
+		return true
+	case Flaky:
+		return w.sim.roster.stumbles(w.chat.Model, cmp.Or(w.p.Count, 5))
+	case Turning:
+		return w.sim.roster.count(w.chat.Model) >= int64(cmp.Or(w.p.Count, 50))
+	}
+	return false
 }
 
 // cut ends the text early where the personality or the request's own limit says so.

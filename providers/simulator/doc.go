@@ -23,7 +23,8 @@
 //	chatty                      writes sentences around the answer
 //	truncating[:parses]         finish_reason length; with parses, the JSON is whole and white space was cut
 //	refusing[:filter]           a refusal; with filter, finish_reason content_filter
-//	flaky                       exactly one in five consecutive answers of a model is wrong as plausible is
+//	flaky[:N]                   exactly one in N consecutive answers of a model, five if not said, is wrong as plausible is
+//	turning[:N]                 well N times, 50 if not said, and as plausible from then on
 //	slow[:DURATION]             answers well after a delay below usual deadlines, 150ms if not said
 //	late[:DURATION]             answers well after a delay beyond them, 3s if not said
 //	silent[:WORK]               never answers; ends when the client or the server goes
@@ -37,10 +38,32 @@
 //	redirecting[:STATUS]        redirects to itself, 307 if not said
 //	renamed[:MODEL]             says that another model served the request
 //	unauthorized                401
+//	footnote                    a note after the JSON
+//	thinking                    reasoning before the JSON, for one input in three or so
+//	raw-newline                 an unescaped newline inside a string
+//	not-a-number                NaN where a number, null or truth value should be
+//	duplicate-key               the first key twice
+//	byte-order-mark             before the JSON
+//	lone-surrogate              half a surrogate pair inside a string
+//	looping[:N]                 one in N answers, three if not said, breaks off into white space until the limit
+//	babbling                    says the same over and over until the limit
+//	shouting                    values of enumerations in capitals
+//	filling                     "" or 0 where nothing is known
+//	escaping                    everything beyond ASCII as \u sequences, which means the same
+//	decimal                     12.0 for 12, which means the same
+//	unenforcing                 takes a schema and leaves the answer to the model, which obeys an order to break it
+//	complying                   a model that keeps to its schema by itself and obeys no such order
+//	picky[:WHAT]                refuses a request with temperature (if not said), max_tokens, max_completion_tokens,
+//	                            response_format, or with the role system or developer
+//	cached                      says in its header that the answer comes out of a cache
+//	counting[:N]                counts N times the tokens of the prompt, three times if not said
+//	choking[:N]                 never answers a prompt of N tokens or more, 300 if not said
+//	portal                      status 200 with a page for browsers
+//	mute                        an empty answer
 //
 // WORK is executed or unexecuted: whether the model does what was asked for, although the client cannot
-// tell. Not said, dropping does and silent and overloaded do not. Of the others rate-limited, redirecting
-// and unauthorized do no work, and the rest does.
+// tell. Not said, dropping does and silent and overloaded do not. Of the others rate-limited, redirecting,
+// portal and unauthorized do no work, and the rest does.
 //
 // # Stored completions
 //

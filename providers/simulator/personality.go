@@ -33,6 +33,33 @@ const (
 	Redirecting  Kind = "redirecting"
 	Renamed      Kind = "renamed"
 	Unauthorized Kind = "unauthorized"
+
+	// Spellings of the answer, see bend.go.
+	Footnote      Kind = "footnote"
+	Thinking      Kind = "thinking"
+	RawNewline    Kind = "raw-newline"
+	NotANumber    Kind = "not-a-number"
+	DuplicateKey  Kind = "duplicate-key"
+	ByteOrderMark Kind = "byte-order-mark"
+	LoneSurrogate Kind = "lone-surrogate"
+	Looping       Kind = "looping"
+	Babbling      Kind = "babbling"
+	Shouting      Kind = "shouting"
+	Filling       Kind = "filling"
+	Escaping      Kind = "escaping"
+	Decimal       Kind = "decimal"
+
+	// What a model makes of an order to break its schema.
+	Unenforcing Kind = "unenforcing"
+	Complying   Kind = "complying"
+
+	Picky    Kind = "picky"
+	Cached   Kind = "cached"
+	Counting Kind = "counting"
+	Choking  Kind = "choking"
+	Turning  Kind = "turning"
+	Portal   Kind = "portal"
+	Mute     Kind = "mute"
 )
 
 const (
@@ -55,6 +82,8 @@ func Kinds() []Kind {
 	return []Kind{
 		Faithful, ExtraKey, Deaf, Plausible, Fenced, Chatty, Truncating, Refusing, Flaky, Slow, Late, Silent,
 		Dropping, HalfBody, RateLimited, Overloaded, Error200, EmptyChoices, Redirecting, Renamed, Unauthorized,
+		Footnote, Thinking, RawNewline, NotANumber, DuplicateKey, ByteOrderMark, LoneSurrogate, Looping, Babbling,
+		Shouting, Filling, Escaping, Decimal, Unenforcing, Complying, Picky, Cached, Counting, Choking, Turning, Portal, Mute,
 	}
 }
 
@@ -65,7 +94,8 @@ type Personality struct {
 	Delay      time.Duration // then wait so long
 	RetryAfter time.Duration // rate-limited and overloaded: the header; 0 = none
 	Status     int           // overloaded and redirecting: the status; 0 = 503 and 307
-	Variant    string        // truncating: parses; refusing: filter; dropping: reset; renamed: the model served
+	Variant    string        // truncating: parses; refusing: filter; dropping: reset; renamed: the model served; picky: of what
+	Count      int           // flaky, looping, counting, choking, turning: how many; 0 = as documented
 	Work       string        // silent, dropping, overloaded: executed or unexecuted; "" = as the kind does by itself
 }
 
@@ -100,6 +130,8 @@ func (p Personality) firstArgument() string {
 		return p.RetryAfter.String()
 	case p.Status != 0:
 		return strconv.Itoa(p.Status)
+	case p.Count > 0:
+		return strconv.Itoa(p.Count)
 	}
 	return p.Variant
 }
@@ -124,7 +156,7 @@ func (p Personality) executes() bool {
 		return p.Work == workDone
 	}
 	switch p.kind() {
-	case Silent, RateLimited, Overloaded, Unauthorized, Redirecting:
+	case Silent, RateLimited, Overloaded, Unauthorized, Redirecting, Portal:
 		return false
 	}
 	return true
@@ -137,6 +169,9 @@ func (p Personality) check() error {
 	}
 	if p.Delay < 0 || p.RetryAfter < 0 {
 		return fmt.Errorf("personality %s: a duration is negative", p.Kind)
+	}
+	if p.Count < 0 {
+		return fmt.Errorf("personality %s: a count is negative", p.Kind)
 	}
 	if p.Status != 0 && http.StatusText(p.Status) == "" {
 		return fmt.Errorf("personality %s: status %d does not exist", p.Kind, p.Status)

@@ -31,6 +31,10 @@ func TestParsePersonality(t *testing.T) {
 		"overloaded:504:executed":   {Kind: Overloaded, Status: 504, Work: "executed"},
 		"overloaded:2s:executed":    {Kind: Overloaded, RetryAfter: 2 * time.Second, Work: "executed"},
 		"hold:silent:executed":      {Kind: Silent, Hold: true, Work: "executed"},
+		"flaky:20":                  {Kind: Flaky, Count: 20},
+		"turning:7":                 {Kind: Turning, Count: 7},
+		"picky":                     {Kind: Picky, Variant: "temperature"},
+		"picky:developer":           {Kind: Picky, Variant: "developer"},
 		"hold":                      {Kind: Faithful, Hold: true},
 		"hold:late:1s":              {Kind: Late, Hold: true, Delay: time.Second},
 	} {
@@ -49,7 +53,7 @@ func TestParsePersonality(t *testing.T) {
 	}
 	for _, text := range []string{
 		"", "grumpy", "faithful:", "faithful:1s", "late:soon", "late:-1s", "overloaded:404", "redirecting:200",
-		"truncating:half", "refusing:no", "hold:hold", "hold:grumpy", "hold:",
+		"truncating:half", "flaky:0", "flaky:x", "picky:tools", "mute:1", "refusing:no", "hold:hold", "hold:grumpy", "hold:",
 		"silent:half", "silent::executed", "faithful:executed", "dropping:executed:reset", "silent:executed:executed",
 	} {
 		_, err := ParsePersonality(text)

@@ -1,7 +1,9 @@
 package simulator
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -66,6 +68,10 @@ func (p *Personality) setArgument(argument string) error {
 	case Renamed:
 		p.Variant = argument
 		return nil
+	case Picky:
+		return p.setDislike(argument)
+	case Flaky, Looping, Counting, Choking, Turning:
+		return setCount(&p.Count, argument)
 	}
 	if argument != "" {
 		return fmt.Errorf("%s takes no argument", p.Kind)
@@ -98,6 +104,27 @@ func (p *Personality) setVariant(argument, allowed string) error {
 		return fmt.Errorf("want %s or nothing after the colon", allowed)
 	}
 	p.Variant = argument
+	return nil
+}
+
+func (p *Personality) setDislike(argument string) error {
+	argument = cmp.Or(argument, "temperature")
+	if _, known := dislikes[argument]; !known {
+		return fmt.Errorf("want one of %v after the colon", slices.Sorted(maps.Keys(dislikes)))
+	}
+	p.Variant = argument
+	return nil
+}
+
+func setCount(target *int, argument string) error {
+	if argument == "" {
+		return nil
+	}
+	n, err := strconv.Atoi(argument)
+	if err != nil || n < 1 {
+		return fmt.Errorf("want a whole number from 1, not %q", argument)
+	}
+	*target = n
 	return nil
 }
 

@@ -22,9 +22,14 @@ type prompt struct {
 	instructions string // all that the messages say outside the data
 	data         string // what stands between the delimiters, else the last user message
 	deaf         bool
+	unbound      bool // nothing makes the answer meet the schema
+	dutiful      bool // keeps to what was asked first, whatever a later order says
 }
 
-var nonceOrder = regexp.MustCompile(`NONCE=([0-9A-Fa-f]+)`)
+var (
+	nonceOrder  = regexp.MustCompile(`NONCE=([0-9A-Fa-f]+)`)
+	breachOrder = regexp.MustCompile(`PROBE=([0-9A-Fa-f]+)`)
+)
 
 // readPrompt sorts a request into instructions and data. A deaf reader sees no system message.
 func readPrompt(request *chatRequest, deaf bool) *prompt {
@@ -104,6 +109,16 @@ func taskOf(asks func(key string) bool) task {
 		return taskTriage
 	}
 	return taskUnknown
+}
+
+// breach is the value that the instructions order to be returned instead of what the schema asks for. An
+// answer that is made to meet its schema cannot obey.
+func (p *prompt) breach() (string, bool) {
+	found := breachOrder.FindStringSubmatch(p.instructions)
+	if found == nil || p.deaf || p.dutiful || (p.schema != nil && !p.unbound) {
+		return "", false
+	}
+	return found[1], true
 }
 
 // nonce is the value that the instructions order to be returned. Data cannot order anything.

@@ -88,10 +88,14 @@ func (x *exchange) admit(readErr error, known bool) *apiError {
 	if !known {
 		return errUnknownModel(x.request.Model)
 	}
+	check := x.request.check
 	if x.response != nil {
-		return x.response.check(x.request)
+		check = func() *apiError { return x.response.check(x.request) }
 	}
-	return x.request.check()
+	if refusal := check(); refusal != nil {
+		return refusal
+	}
+	return x.p.dislikes(x.request)
 }
 
 // parse reads the body by the path that it came to.

@@ -2,9 +2,6 @@ package simulator
 
 import "sync"
 
-// flakyPeriod: one answer in so many of a flaky model is wrong.
-const flakyPeriod = 5
-
 // roster knows which models exist, how they behave and how many answers each gave.
 type roster struct {
 	mu      sync.Mutex
@@ -53,13 +50,18 @@ func (r *roster) all() map[string]Personality {
 	return models
 }
 
-// stumbles counts one answer of a flaky model and says whether it is the wrong one in five.
-func (r *roster) stumbles(model string) bool {
+// count counts one answer of a model and says how many it gave before.
+func (r *roster) count(model string) int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	n := r.answers[model]
 	r.answers[model] = n + 1
-	return (n+r.seed)%flakyPeriod == 0
+	return n
+}
+
+// stumbles counts one answer and says whether it is the one in so many that differs.
+func (r *roster) stumbles(model string, period int) bool {
+	return (r.count(model)+r.seed)%int64(period) == 0
 }
 
 // put sets all of a model; what is nil it has none of its own of.

@@ -1,5 +1,7 @@
 package certification
 
+import "time"
+
 // Evidence is what one run saw of a contract at a target, reduced to what judging needs. It is plain
 // data: the same evidence gives the same judgement, whoever collected it and in whatever order.
 type Evidence struct {
@@ -7,7 +9,24 @@ type Evidence struct {
 	Thresholds Thresholds
 	Checks     []Check       // the census of the prompt dimension
 	Samples    []Observation // what was seen of each sample; fewer than Planned where the run stopped early
+	Deadline   time.Duration // the soft deadline, for who reads the latencies
+
+	Enforcement        Enforcement // what the enforcement probe showed
+	RequireEnforcement bool        // whether the structure dimension depends on it
 }
+
+// Enforcement is what a provider does about the schema that it is sent.
+type Enforcement string
+
+// What the enforcement probe can show: a call that orders the model to break the schema, and the same call
+// without the schema.
+const (
+	Enforced  Enforcement = "enforced"   // the order was obeyed only where no schema was sent
+	Complied  Enforcement = "complied"   // it was never obeyed: the model keeps to the schema by itself, as far as can be seen
+	Ignored   Enforcement = "ignored"    // the schema was sent and broken
+	NotSent   Enforcement = "not_sent"   // the profile sends no schema
+	NotProbed Enforcement = "not_probed" // no answer that could tell
+)
 
 // Thresholds are what each dimension's figure must reach.
 type Thresholds struct {
@@ -40,6 +59,8 @@ type Observation struct {
 	Case  string
 	Index int
 	Kind  ObservationKind
+
+	Latency time.Duration // of Answered: from the request to the last byte
 
 	Reason string // of Unusable and Trouble: a stable word
 	Detail string // of Unusable and Trouble: one line for people

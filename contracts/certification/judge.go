@@ -1,6 +1,6 @@
 package certification
 
-import "github.com/fallproof/fallproof/contracts/statistics"
+import "slices"
 
 // Reasons of this package's own; every other reason comes with the evidence.
 const (
@@ -10,12 +10,20 @@ const (
 	FindingTroubleBudget = "provider_trouble"
 	// FindingIncomplete: samples are missing that no trouble explains.
 	FindingIncomplete = "incomplete"
+	// FindingStoppedEarly: samples are missing because another dimension had decided the verdict.
+	FindingStoppedEarly = "stopped_early"
+	// FindingNotEnforced: the contract requires the provider to enforce the schema, and it does not.
+	FindingNotEnforced = "not_enforced"
+	// FindingNotProbed: it does so require, and whether it does could not be seen.
+	FindingNotProbed = "not_probed"
 )
 
 // Judgement is what evidence amounts to.
 type Judgement struct {
 	Verdict    Verdict
 	Dimensions []Dimension // prompt, structure, business, round trip
+	PassAll    []float64   // pass^k for k = 1, 2, … samples a case: see statistics.PassAll
+	Latency    *Latency    // nil where nothing was answered
 }
 
 // Dimension finds one dimension by its name.
@@ -32,17 +40,54 @@ func (j Judgement) Dimension(name string) Dimension {
 //
 // Rates are pooled over cases and samples and judged by their lower 95 % confidence bound; the prompt
 // dimension is a census and judged exactly. A dimension fails only where something was seen to be
-// wrong: what provider trouble kept from being seen makes it not judged, never failed. Any failed
-// dimension rejects, all passed certify, everything else is inconclusive.
+// wrong: what provider trouble kept from being seen makes it not judged, never failed. Samples that were not
+// taken count against whatever they could still change: a dimension passes only if it would with all of
+// them wrong, and fails only if it would with all of them right. Any failed dimension rejects, all passed
+// certify, everything else is inconclusive.
 func Judge(e Evidence) Judgement {
-	t := tallyOf(e)
-	dimensions := []Dimension{
-		judgeCensus(e.Checks, e.Thresholds.Prompt),
-		t.judge(DimensionStructure, t.structure, e.Thresholds.Structure),
-		t.judge(DimensionBusiness, t.business, e.Thresholds.Business),
-		t.judge(DimensionRoundTrip, t.roundTrip, e.Thresholds.RoundTrip),
+	t := newTally(e.Planned, e.Thresholds)
+	for _, o := range e.Samples {
+		t.add(o)
 	}
-	return Judgement{Verdict: VerdictOf(dimensions), Dimensions: dimensions}
+	dimensions := append([]Dimension{judgeCensus(e.Checks, e.Thresholds.Prompt)}, t.dimensions()...)
+	requireEnforcement(&dimensions[1], e)
+	sayStopped(dimensions)
+	return Judgement{Verdict: VerdictOf(dimensions), Dimensions: dimensions, PassAll: t.passAll(), Latency: t.latency.figures(e.Deadline)}
+}
+
+// requireEnforcement lets the structure dimension pass only where the provider enforces the schema, if the
+// contract asks for that.
+func requireEnforcement(structure *Dimension, e Evidence) {
+	if !e.RequireEnforcement || e.Enforcement == Enforced {
+		return
+	}
+	one := Finding{Reason: FindingNotEnforced, Count: 1, Detail: "the provider does not enforce the schema: " + string(e.Enforcement)}
+	if e.Enforcement == NotProbed {
+		one.Reason, one.Detail = FindingNotProbed, "whether the provider enforces the schema could not be seen"
+	}
+	switch {
+	case one.Reason == FindingNotEnforced:
+		structure.Status = StatusFailed
+	case structure.Status == StatusPassed:
+		structure.Status = StatusNotJudged
+	}
+	structure.Findings = append(structure.Findings, one)
+}
+
+// sayStopped names why samples are missing, once it is known that they could not change the verdict.
+func sayStopped(dimensions []Dimension) {
+	at := slices.IndexFunc(dimensions, func(d Dimension) bool { return d.Status == StatusFailed })
+	if at < 0 {
+		return
+	}
+	for _, d := range dimensions {
+		for i, f := range d.Findings {
+			if f.Reason == FindingIncomplete {
+				d.Findings[i].Reason = FindingStoppedEarly
+				d.Findings[i].Detail = "not taken: " + dimensions[at].Name + " had decided the verdict"
+			}
+		}
+	}
 }
 
 // VerdictOf is the verdict of judged dimensions.
@@ -61,96 +106,6 @@ func VerdictOf(dimensions []Dimension) Verdict {
 		}
 	}
 	return verdict
-}
-
-// rate is one dimension's count.
-type rate struct {
-	good, all int
-	findings  findings
-}
-
-func (r *rate) add(o Observation, wrong []Finding) {
-	r.all++
-	if len(wrong) == 0 {
-		r.good++
-		return
-	}
-	r.findings.addSample(o, wrong)
-}
-
-// tally is everything counted over the samples.
-type tally struct {
-	structure, business, roundTrip *rate
-	trouble                        findings
-	troubled                       int
-	lost                           int    // samples that stopped says are missing
-	stopped                        string // why the run says nothing about rates; "" = it does
-}
-
-func tallyOf(e Evidence) tally {
-	t := tally{structure: &rate{}, business: &rate{}, roundTrip: &rate{}}
-	for _, o := range e.Samples {
-		own := []Finding{{Reason: o.Reason, Detail: o.Detail}}
-		switch o.Kind {
-		case Answered:
-			t.roundTrip.add(o, nil)
-			t.structure.add(o, o.Structure)
-			if len(o.Structure) == 0 {
-				t.business.add(o, o.Business)
-			}
-		case Unusable:
-			t.roundTrip.add(o, own)
-		default:
-			t.troubled++
-			t.trouble.addSample(o, own)
-		}
-	}
-	switch {
-	case TroubleBudgetSpent(t.troubled, e.Planned):
-		t.stopped, t.lost = FindingTroubleBudget, t.troubled
-	case len(e.Samples) < e.Planned:
-		t.stopped, t.lost = FindingIncomplete, e.Planned-len(e.Samples)
-	}
-	return t
-}
-
-func (t tally) why() string {
-	if t.stopped == FindingIncomplete {
-		return "samples are missing"
-	}
-	return "it took more samples than a conclusive run may lose"
-}
-
-func (t tally) judge(name string, r *rate, threshold float64) Dimension {
-	d := Dimension{
-		Name: name, Successes: r.good, Samples: r.all, Threshold: threshold,
-		LowerBound: statistics.LowerBound(r.good, r.all),
-	}
-	wrong := r.all - r.good
-	found := r.findings
-	switch {
-	case t.stopped != "":
-		d.Status = StatusNotJudged
-		found.addNote(t.stopped, t.lost, t.why())
-	case r.all == 0:
-		d.Status = StatusNotJudged
-	case d.LowerBound >= threshold:
-		d.Status = StatusPassed
-	case wrong == 0:
-		d.Status = StatusNotJudged
-		found.addNote(FindingTooFewSamples, r.all, "nothing was wrong, but so few answers cannot prove the threshold")
-	case statistics.LowerBound(r.good+t.troubled, r.all+t.troubled) >= threshold:
-		// Were the samples that trouble took all good, it would have passed: not the target's failure.
-		d.Status = StatusNotJudged
-		found.addNote(FindingTroubleBudget, t.troubled, "without the samples that were lost to it, the rest proves nothing")
-	default:
-		d.Status = StatusFailed
-	}
-	if name == DimensionRoundTrip { // where people look for what the provider did
-		found = found.merged(t.trouble)
-	}
-	d.Findings = found.sorted()
-	return d
 }
 
 // judgeCensus judges every check exactly. Checks that cannot be made here count on neither side.

@@ -28,6 +28,13 @@ type Record struct {
 	Target          providers.Target `json:"target"`
 	Verdict         Verdict          `json:"verdict"`
 	Dimensions      []Dimension      `json:"dimensions"`
+	Planned         int              `json:"planned"`        // samples that a whole run has, all cases together
+	Taken           int              `json:"taken"`          // samples that were taken; fewer where the verdict was decided before
+	SamplesPerCase  int              `json:"samples_a_case"` // as planned
+	PassAll         []float64        `json:"pass_all"`       // pass^k: the chance that k answers to one case are all good
+	Latency         *Latency         `json:"latency"`        // null where nothing was answered
+	Enforcement     Enforcement      `json:"enforcement"`
+	Warnings        []Finding        `json:"warnings"` // what is worth knowing and changes no verdict
 	Parameters      Parameters       `json:"parameters"`
 	ServedModels    []string         `json:"served_models"`
 	Fingerprints    []string         `json:"fingerprints"`

@@ -32,6 +32,18 @@ func LowerBound(successes, n int) float64 {
 	return low
 }
 
+// Proves reports whether the rate that successes out of n prove, see [LowerBound], reaches the threshold. It
+// costs a hundredth of finding the bound.
+func Proves(successes, n int, threshold float64) bool {
+	switch {
+	case threshold <= 0:
+		return true
+	case threshold >= 1 || n <= 0 || successes <= 0:
+		return false
+	}
+	return atLeast(min(successes, n), n, threshold) <= alpha
+}
+
 // SamplesNeeded is the least n whose perfect answers prove the threshold. ok is false where no number
 // of samples does: at 1 and above.
 func SamplesNeeded(threshold float64) (n int, ok bool) {
@@ -50,6 +62,17 @@ func SamplesNeeded(threshold float64) (n int, ok bool) {
 		n++
 	}
 	return n, true
+}
+
+// PassAll is the chance that k further answers, drawn without returning them from the n that were seen, are
+// all good: C(successes, k) / C(n, k), the unbiased estimate of pass^k (Yao et al. 2024, tau-bench). It wants
+// 1 <= k <= n.
+func PassAll(successes, n, k int) float64 {
+	chance := 1.0
+	for i := range k {
+		chance *= float64(max(0, successes-i)) / float64(n-i)
+	}
+	return chance
 }
 
 // atLeast is P(X >= k) for X binomial (n, p), which is the regularised incomplete beta function

@@ -91,3 +91,44 @@ func binomialTail(k, n int, p float64) float64 {
 	}
 	return sum
 }
+
+// TestLowerBoundAgainstWilksTable: how many trials prove a rate with 95 % confidence when so many of them
+// failed is a published table (Wilks 1941 for none; tabulated on, for instance, by Guba, Makai and Pál 2003).
+func TestLowerBoundAgainstWilksTable(t *testing.T) {
+	for rate, trials := range map[float64][]int{
+		0.90: {29, 46, 61, 76, 89, 103},
+		0.95: {59, 93, 124, 153, 181, 208, 234, 260, 286, 311},
+		0.99: {299, 473, 628, 773},
+	} {
+		for failures, n := range trials {
+			g := NewWithT(t)
+			g.Expect(statistics.LowerBound(n-failures, n)).To(BeNumerically(">=", rate), "%d failures in %d", failures, n)
+			g.Expect(statistics.LowerBound(n-1-failures, n-1)).To(BeNumerically("<", rate), "%d failures in %d", failures, n-1)
+		}
+	}
+}
+
+func TestPassAll(t *testing.T) {
+	for _, row := range []struct {
+		successes, n, k int
+		want            float64
+	}{
+		{5, 5, 5, 1}, {4, 5, 5, 0}, {4, 5, 1, 0.8}, {4, 5, 2, 0.6}, {3, 5, 2, 0.3}, {0, 5, 1, 0}, {2, 4, 3, 0},
+	} {
+		NewWithT(t).Expect(statistics.PassAll(row.successes, row.n, row.k)).To(BeNumerically("~", row.want, 1e-12))
+	}
+}
+
+// Proves is the bound's question without the bound: beside a hair's breadth both agree.
+func TestProvesIsTheBound(t *testing.T) {
+	for n := 0; n <= 60; n++ {
+		for successes := 0; successes <= n; successes++ {
+			bound := statistics.LowerBound(successes, n)
+			for _, threshold := range []float64{bound - 1e-9, bound + 1e-9, 0.5, 0.9, 0.98, 1} {
+				if got, want := statistics.Proves(successes, n, threshold), bound >= threshold && threshold < 1; got != want {
+					t.Fatalf("%d of %d at %v: %t, the bound is %v", successes, n, threshold, got, bound)
+				}
+			}
+		}
+	}
+}

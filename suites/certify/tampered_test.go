@@ -127,12 +127,12 @@ func TestAnswers(t *testing.T) {
 		{
 			name:      "a raw newline inside a string",
 			proxy:     proxy{content: swap(`"description":"`, "\"description\":\"\n")},
-			dimension: structure, reason: "not_json",
+			dimension: structure, reason: "raw_control",
 		},
 		{
 			name: "NaN", contract: "support-triage",
 			proxy:     proxy{content: swap(`"reference":("[^"]*"|null)`, `"reference":NaN`)},
-			dimension: structure, reason: "not_json",
+			dimension: structure, reason: "not_finite",
 		},
 		{
 			name:      "a key twice",

@@ -1,0 +1,34 @@
+package certification
+
+// Progress follows a run while its samples come in, so that it may end as soon as nothing that is still
+// missing can change the verdict. That is curtailed sampling: the verdict is the one that the whole run
+// would have had, so its error rate is too.
+type Progress struct {
+	tally *tally
+	cases int
+}
+
+// NewProgress follows a run of so many planned samples over so many cases.
+func NewProgress(planned, cases int, thresholds Thresholds) *Progress {
+	return &Progress{tally: newTally(planned, thresholds), cases: cases}
+}
+
+// Add counts one sample. It is not safe for concurrent use.
+func (p *Progress) Add(o Observation) { p.tally.add(o) }
+
+// Rejected reports whether a dimension has failed, whatever is still to come. It does not say so before
+// every case was seen once: who is told what is wrong wants to hear of every input.
+func (p *Progress) Rejected() bool {
+	return p.ready() && (p.tally.surelyFails(p.tally.structure) || p.tally.surelyFails(p.tally.business) || p.tally.surelyFails(p.tally.roundTrip))
+}
+
+// Certain reports whether all three rates have passed, whatever is still to come.
+func (p *Progress) Certain() bool {
+	t := p.tally
+	return p.ready() && t.surelyPasses(t.structure) && t.surelyPasses(t.business) && t.surelyPasses(t.roundTrip)
+}
+
+// Spent reports whether provider trouble has taken so much that the run cannot be conclusive.
+func (p *Progress) Spent() bool { return TroubleBudgetSpent(p.tally.troubled, p.tally.planned) }
+
+func (p *Progress) ready() bool { return !p.Spent() && len(p.tally.cases) >= p.cases }

@@ -1,0 +1,142 @@
+package certification
+
+import "github.com/fallproof/fallproof/contracts/statistics"
+
+// rate is one dimension's count.
+type rate struct {
+	name      string
+	threshold float64
+	good, all int
+	findings  findings
+}
+
+func (r *rate) add(o Observation, wrong []Finding) {
+	r.all++
+	if len(wrong) == 0 {
+		r.good++
+		return
+	}
+	r.findings.addSample(o, wrong)
+}
+
+// tally is everything counted over the samples. It takes as much memory for many as for few.
+type tally struct {
+	planned                        int
+	taken, troubled                int
+	structure, business, roundTrip *rate
+	trouble                        findings
+	cases                          map[string]*caseCount
+	latency                        latencies
+}
+
+// caseCount is how often a case came out wholly well.
+type caseCount struct{ good, all int }
+
+func newTally(planned int, thresholds Thresholds) *tally {
+	return &tally{
+		planned:   planned,
+		structure: &rate{name: DimensionStructure, threshold: thresholds.Structure},
+		business:  &rate{name: DimensionBusiness, threshold: thresholds.Business},
+		roundTrip: &rate{name: DimensionRoundTrip, threshold: thresholds.RoundTrip},
+		cases:     map[string]*caseCount{},
+	}
+}
+
+func (t *tally) add(o Observation) {
+	t.taken++
+	own := []Finding{{Reason: o.Reason, Detail: o.Detail}}
+	switch o.Kind {
+	case Answered:
+		t.roundTrip.add(o, nil)
+		t.structure.add(o, o.Structure)
+		if len(o.Structure) == 0 {
+			t.business.add(o, o.Business)
+		}
+		t.latency.add(o.Latency)
+	case Unusable:
+		t.roundTrip.add(o, own)
+	default:
+		t.troubled++
+		t.trouble.addSample(o, own)
+		return
+	}
+	count := t.cases[o.Case]
+	if count == nil {
+		count = &caseCount{}
+		t.cases[o.Case] = count
+	}
+	count.all++
+	if o.Kind == Answered && len(o.Structure)+len(o.Business) == 0 {
+		count.good++
+	}
+}
+
+func (t *tally) missing() int { return max(0, t.planned-t.taken) }
+
+func (t *tally) rates() []*rate { return []*rate{t.structure, t.business, t.roundTrip} }
+
+func (t *tally) dimensions() []Dimension {
+	var judged []Dimension
+	for _, r := range t.rates() {
+		judged = append(judged, t.judge(r))
+	}
+	return judged
+}
+
+// surelyPasses: it would even if all samples that are not there were wrong.
+func (t *tally) surelyPasses(r *rate) bool {
+	return r.all > 0 && statistics.Proves(r.good, r.all+t.missing(), r.threshold)
+}
+
+// surelyFails: it would even if all samples that are not there, or that trouble took, were good.
+func (t *tally) surelyFails(r *rate) bool {
+	unseen := t.missing() + t.troubled
+	return r.good < r.all && !statistics.Proves(r.good+unseen, r.all+unseen, r.threshold)
+}
+
+func (t *tally) judge(r *rate) Dimension {
+	d := Dimension{
+		Name: r.name, Successes: r.good, Samples: r.all, Threshold: r.threshold,
+		LowerBound: statistics.LowerBound(r.good, r.all), Status: StatusNotJudged,
+	}
+	found := r.findings
+	switch {
+	case TroubleBudgetSpent(t.troubled, t.planned):
+		found.addNote(FindingTroubleBudget, t.troubled, "it took more samples than a conclusive run may lose")
+	case t.surelyPasses(r):
+		d.Status = StatusPassed
+	case t.surelyFails(r):
+		d.Status = StatusFailed
+	case t.missing() > 0:
+		found.addNote(FindingIncomplete, t.missing(), "samples are missing")
+	case r.all == 0:
+	case r.good == r.all:
+		found.addNote(FindingTooFewSamples, r.all, "nothing was wrong, but so few answers cannot prove the threshold")
+	default:
+		// Were the samples that trouble took all good, it would have passed: not the target's failure.
+		found.addNote(FindingTroubleBudget, t.troubled, "without the samples that were lost to it, the rest proves nothing")
+	}
+	if r == t.roundTrip { // where people look for what the provider did
+		found = found.merged(t.trouble)
+	}
+	d.Findings = found.sorted()
+	return d
+}
+
+// passAll is pass^k averaged over the cases, for each k that every case has samples for.
+func (t *tally) passAll() []float64 {
+	figures := []float64{}
+	for k := 1; ; k++ {
+		sum := 0.0
+		for _, c := range t.cases {
+			if c.all < k {
+				return figures
+			}
+			sum += statistics.PassAll(c.good, c.all, k)
+		}
+		if len(t.cases) == 0 {
+			return figures
+		}
+		figures = append(figures, sum/float64(len(t.cases)))
+	}
+}

@@ -91,6 +91,9 @@ func (c *Contract) effective(target providers.Target) map[string]any {
 		}
 		effective["require"] = required
 	}
+	if c.UnwrapFence {
+		effective["unwrap_fence"] = true
+	}
 	return effective
 }
 

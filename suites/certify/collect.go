@@ -18,8 +18,10 @@ type Evidence struct {
 	Pair    Pair
 	Options Options
 	Run     store.Run
-	Samples []Sample              // without the canary; fewer than planned where provider trouble ended the run
+	Samples []Sample              // of cases; fewer than planned where the run ended before
 	Canary  *Sample               // nil where it was never seen
+	Probe   *Sample               // the order to break the schema; nil where it was never seen
+	Free    *Sample               // the same without the schema
 	Record  *certification.Record // set where the run had its record already; then nobody was called
 
 	binding *binding.Binding
@@ -28,7 +30,7 @@ type Evidence struct {
 	read    []reading        // of Samples, by position
 }
 
-// planned is how many samples a complete run has, the canary not counted.
+// planned is how many samples of cases a whole run has.
 func (e Evidence) planned() int {
 	return len(e.Pair.Contract.Cases) * samplesPerCase(e.Pair, e.Options)
 }
@@ -40,8 +42,8 @@ func samplesPerCase(p Pair, o Options) int {
 	return max(1, p.Contract.Sampling.Samples)
 }
 
-// Collect calls the target until every sample of the run is in the store, whoever took it, or until
-// provider trouble has spent the budget. A finished run is not called again. An error means that
+// Collect calls the target until every sample of the run is in the store, whoever took it, until the verdict
+// can no longer change (unless Options.Complete), or until provider trouble has spent the budget. A finished run is not called again. An error means that
 // evidence is missing for a reason that says nothing about the target (the store, or ctx); the run can
 // then be resumed under its name.
 func Collect(ctx context.Context, pair Pair, options Options) (Evidence, error) {
@@ -150,10 +152,11 @@ func (c *collector) collect(ctx context.Context) (Evidence, error) {
 			defer c.progress.end(c.pair) //nolint:gocritic // started once, ended with the function
 		}
 		missing := have.missing(plan)
-		if len(missing) == 0 || have.spent(c.pair, len(plan)-1) {
+		follow := c.follow(have)
+		if len(missing) == 0 || follow.over() {
 			return c.evidence(have), nil
 		}
-		taken, err := c.work(ctx, missing, have.trouble(c.pair))
+		taken, err := c.work(ctx, missing, follow)
 		if err != nil {
 			return Evidence{}, err
 		}
@@ -199,10 +202,14 @@ func (c *collector) evidence(have samples) Evidence {
 		sample, ok := have[where]
 		switch {
 		case !ok:
-		case where.name == canaryCase:
-			e.Canary = &sample
-		default:
+		case where.isSample():
 			e.Samples = append(e.Samples, sample)
+		case where.index == canaryCall:
+			e.Canary = &sample
+		case where.index == probeCall:
+			e.Probe = &sample
+		default:
+			e.Free = &sample
 		}
 	}
 	return e

@@ -90,22 +90,27 @@ func (c *collector) prepare(ctx context.Context) error {
 		return err
 	}
 	c.idle = c.run.RecordID != ""
-	if c.idle && c.options.Samples == 0 {
-		return nil // its record is wanted, however many samples it took
+	if c.idle {
+		return c.sameAsBefore(ctx)
 	}
 	have, err := c.stored(ctx)
-	if err != nil {
+	if err != nil || have.within(c.plan()) {
 		return err
 	}
-	plan := c.plan()
-	// A finished run lacks samples of its own plan only where trouble spent the budget.
-	short := c.idle && len(have.missing(plan)) > 0 && !have.spent(c.pair, len(plan)-1)
-	if !short && have.within(plan) {
+	return &SamplesError{Run: c.run.Name, Taken: have.perCase(), Asked: samplesPerCase(c.pair, c.options)}
+}
+
+// sameAsBefore: the record of a finished run is wanted, however many samples it took, unless another number
+// is asked for.
+func (c *collector) sameAsBefore(ctx context.Context) error {
+	if c.options.Samples == 0 {
 		return nil
 	}
-	return &SamplesError{
-		Run: c.run.Name, Taken: have.perCase(), Asked: samplesPerCase(c.pair, c.options), Finished: c.idle,
+	stored, err := c.options.Store.Record(ctx, c.run.RecordID)
+	if err != nil || stored.SamplesPerCase == c.options.Samples {
+		return err
 	}
+	return &SamplesError{Run: c.run.Name, Taken: stored.SamplesPerCase, Asked: c.options.Samples, Finished: true}
 }
 
 // within reports whether every sample has its place in the plan.
@@ -117,7 +122,7 @@ func (s samples) within(plan []slot) bool {
 func (s samples) perCase() int {
 	most := 0
 	for where := range s {
-		if where.name != canaryCase {
+		if where.isSample() {
 			most = max(most, where.index+1)
 		}
 	}

@@ -1,6 +1,7 @@
 package certify
 
 import (
+	"crypto/sha256"
 	"strconv"
 	"strings"
 	"time"
@@ -19,23 +20,60 @@ const reasonNotFresh = "not_fresh"
 // seconds answer alike within a second.
 const sameAnswerAfter = 2 * time.Second
 
-// stale says why an answer is no live evidence, or "" where nothing speaks against it. earlier are the
-// run's other samples.
-func stale(s Sample, earlier []Sample) string {
+// freshness remembers a run's calls and answers, as hashes.
+type freshness struct {
+	calls   map[string]slot // by attempt id
+	answers map[[sha256.Size]byte]span
+}
+
+// span is when equal answers arrived: the first and the last of them.
+type span struct{ first, last time.Time }
+
+func newFreshness() freshness {
+	return freshness{calls: map[string]slot{}, answers: map[[sha256.Size]byte]span{}}
+}
+
+// stale says why an answer is no live evidence, or "" where nothing speaks against it, and remembers it.
+func (f freshness) stale(s Sample) string {
+	if s.Seen.AttemptID == "" {
+		return ""
+	}
+	why := f.why(s)
+	if _, known := f.calls[s.Seen.AttemptID]; !known {
+		f.calls[s.Seen.AttemptID] = slot{s.Case, s.Index}
+	}
+	hash := sha256.Sum256([]byte(s.Seen.Answer))
+	seen, known := f.answers[hash]
+	if !known {
+		seen = span{s.Seen.Finished, s.Seen.Finished}
+	}
+	if s.Seen.Finished.Before(seen.first) {
+		seen.first = s.Seen.Finished
+	}
+	if s.Seen.Finished.After(seen.last) {
+		seen.last = s.Seen.Finished
+	}
+	f.answers[hash] = seen
+	return why
+}
+
+func (f freshness) why(s Sample) string {
 	if why := cacheHeaders(s.Seen.Header); why != "" {
 		return why
 	}
 	if id := bornOf(s.Seen.Answer); id != "" && id != s.Seen.AttemptID {
 		return "the answer says of itself that it belongs to another call, " + id
 	}
-	for _, other := range earlier {
-		if other.Seen.AttemptID == s.Seen.AttemptID {
-			return "the same call as for case " + strconv.Quote(other.Case) + ", sample " + strconv.Itoa(other.Index)
-		}
-		apart := s.Seen.Started.Sub(other.Seen.Finished).Abs()
-		if apart >= sameAnswerAfter && identified(s.Seen.Answer) && s.Seen.Answer == other.Seen.Answer {
-			return "the same answer, to its id and creation time, came " + apart.Round(time.Second).String() + " apart"
-		}
+	if other, known := f.calls[s.Seen.AttemptID]; known {
+		return "the same call as for case " + strconv.Quote(other.name) + ", sample " + strconv.Itoa(other.index)
+	}
+	seen, known := f.answers[sha256.Sum256([]byte(s.Seen.Answer))]
+	if !known || !identified(s.Seen.Answer) {
+		return ""
+	}
+	apart := max(s.Seen.Started.Sub(seen.first).Abs(), s.Seen.Started.Sub(seen.last).Abs())
+	if apart >= sameAnswerAfter {
+		return "the same answer, to its id and creation time, came " + apart.Round(time.Second).String() + " apart"
 	}
 	return ""
 }

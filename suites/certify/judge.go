@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/fallproof/fallproof/contracts"
 	"github.com/fallproof/fallproof/contracts/binding"
 	"github.com/fallproof/fallproof/contracts/certification"
 	"github.com/fallproof/fallproof/contracts/prompt"
@@ -23,18 +24,36 @@ func Judge(e Evidence) (certification.Record, error) {
 	if err != nil {
 		return certification.Record{}, err
 	}
-	judgement := certification.Judge(certification.Evidence{
-		Planned:    e.planned(),
-		Thresholds: certification.Thresholds(e.Pair.Contract.Thresholds),
-		Checks:     e.census(),
-		Samples:    e.observe(),
-	})
+	judgement := e.judgement()
 	record := e.heading()
 	record.ID = id.String()
 	record.Verdict, record.Dimensions = judgement.Verdict, judgement.Dimensions
+	record.PassAll, record.Latency, record.Enforcement = judgement.PassAll, judgement.Latency, e.enforcement()
+	record.Planned, record.Taken, record.SamplesPerCase = e.planned(), len(e.Samples), samplesPerCase(e.Pair, e.Options)
 	record.Parameters = e.parameters()
 	record.ServedModels, record.Fingerprints = e.served()
+	record.Warnings = e.warnings(record)
 	return record, nil
+}
+
+// judge is the judgement of evidence that is still coming in.
+func judge(e Evidence) (certification.Judgement, error) {
+	if err := e.prepare(); err != nil {
+		return certification.Judgement{}, err
+	}
+	return e.judgement(), nil
+}
+
+func (e Evidence) judgement() certification.Judgement {
+	return certification.Judge(certification.Evidence{
+		Planned:            e.planned(),
+		Thresholds:         certification.Thresholds(e.Pair.Contract.Thresholds),
+		Checks:             e.census(),
+		Samples:            e.observe(),
+		Deadline:           e.Pair.Timeout,
+		Enforcement:        e.enforcement(),
+		RequireEnforcement: e.Pair.Contract.Requires(contracts.RequireEnforcement),
+	})
 }
 
 // prepare does once what the parts of the judgement all need.

@@ -3,7 +3,9 @@ package certify
 import (
 	"strings"
 
+	"github.com/fallproof/fallproof/contracts/binding"
 	"github.com/fallproof/fallproof/contracts/certification"
+	"github.com/fallproof/fallproof/contracts/structure"
 	"github.com/fallproof/fallproof/providers"
 )
 
@@ -16,41 +18,59 @@ const (
 
 // observe reduces samples to what they show, in the order of the plan.
 func (e Evidence) observe() []certification.Observation {
+	watch := newObserver(e.Pair, e.binding)
 	observations := make([]certification.Observation, 0, len(e.Samples))
 	for i, sample := range e.Samples {
-		o := certification.Observation{Case: sample.Case, Index: sample.Index}
-		e.observation(&o, i)
-		observations = append(observations, o)
+		observations = append(observations, watch.observe(sample, e.read[i]))
 	}
 	return nameRefusals(observations)
 }
 
-func (e Evidence) observation(o *certification.Observation, i int) {
-	sample, read := e.Samples[i], e.read[i]
-	o.Kind, o.Reason, o.Detail = certification.Unusable, string(read.outcome.Reason), read.outcome.Detail
+// observer reduces one sample after the other to what it shows. Beside hashes of what it has seen it keeps
+// nothing of them.
+type observer struct {
+	pair    Pair
+	binding *binding.Binding
+	fresh   freshness
+}
+
+func newObserver(pair Pair, bound *binding.Binding) *observer {
+	return &observer{pair: pair, binding: bound, fresh: newFreshness()}
+}
+
+func (w *observer) observe(sample Sample, read reading) certification.Observation {
+	o := certification.Observation{
+		Case: sample.Case, Index: sample.Index,
+		Kind: certification.Unusable, Reason: string(read.outcome.Reason), Detail: read.outcome.Detail,
+	}
+	stale := w.fresh.stale(sample)
 	switch {
 	case read.trouble:
 		o.Kind = certification.Trouble
 	case sample.Unrenderable != "":
 		o.Reason = reasonNotRendered
 	case !read.answered():
+	case stale != "":
+		o.Reason, o.Detail = reasonNotFresh, stale
 	default:
-		if why := stale(sample, e.Samples[:i]); why != "" {
-			o.Reason, o.Detail = reasonNotFresh, why
-			return
-		}
 		o.Kind, o.Reason, o.Detail = certification.Answered, "", ""
-		e.content(o, sample.Case, read.outcome)
+		o.Latency = sample.Seen.Finished.Sub(sample.Seen.Started)
+		w.content(&o, sample.Case, read.outcome)
 	}
+	return o
 }
 
-// content judges an answer. One that was cut is not read on, even where the rest happens to parse.
-func (e Evidence) content(o *certification.Observation, name string, out providers.Outcome) {
+// content judges an answer. One that was cut is not read on, even where the rest happens to parse; only
+// whether it ran in a loop is told apart from an answer that was too long.
+func (w *observer) content(o *certification.Observation, name string, out providers.Outcome) {
 	if out.Reason == providers.ReasonTruncated {
 		o.Structure = []certification.Finding{{Reason: string(out.Reason), Detail: out.Detail}}
+		if loop, found := structure.Loop(out.Content); found {
+			o.Structure = []certification.Finding{{Reason: string(loop.Reason), Detail: oneLine(loop.Detail + ", until the limit")}}
+		}
 		return
 	}
-	answer, faults := e.binding.Structure().Judge(out.Content)
+	answer, faults := w.binding.Structure().Judge(out.Content)
 	for _, fault := range faults {
 		detail := fault.Detail
 		if fault.InstancePath != "" {
@@ -61,8 +81,8 @@ func (e Evidence) content(o *certification.Observation, name string, out provide
 	if len(faults) > 0 {
 		return
 	}
-	tested, _ := e.Pair.Contract.CaseNamed(name)
-	for _, fault := range e.binding.Business().Judge(tested.Input, answer, tested.Expected) {
+	tested, _ := w.pair.Contract.CaseNamed(name)
+	for _, fault := range w.binding.Business().Judge(tested.Input, answer, tested.Expected) {
 		o.Business = append(o.Business, certification.Finding{Reason: fault.Check, Detail: oneLine(fault.Detail)})
 	}
 }

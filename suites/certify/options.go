@@ -30,10 +30,11 @@ func (p Pair) String() string { return p.Contract.Name + " at " + p.Target.Strin
 
 // Options say what a run certifies and where it leaves its traces.
 type Options struct {
-	Pairs   []Pair
-	Store   store.Certifications
-	RunName string // runs of one name share their samples and their record; "" = a fresh name
-	Samples int    // per case; 0 = as each contract says
+	Pairs    []Pair
+	Store    store.Certifications
+	RunName  string // runs of one name share their samples and their record; "" = a fresh name
+	Samples  int    // per case; 0 = as each contract says
+	Complete bool   // take every sample, also when the verdict can no longer change
 
 	Version string // of the harness, for the record
 	RunBy   string // who runs it

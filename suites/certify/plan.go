@@ -4,19 +4,25 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/fallproof/fallproof/contracts/certification"
+	"github.com/fallproof/fallproof/providers"
 )
 
-// slot is one sample's place in the run.
+// slot is one call's place in the run.
 type slot struct {
-	name  string // of the case; canaryCase for the canary
+	name  string // of the case; noCase for the others
 	index int
 }
 
-// plan lists the canary, then the first sample of every case, then the second …, so that a target
+// isSample says whether a call is a sample of a case, which counts in rates.
+func (s slot) isSample() bool { return s.name != noCase }
+
+// plan lists what is no sample, then the first sample of every case, then the second …, so that a target
 // that fails every time is seen with every input before money is spent on repetitions.
 func (c *collector) plan() []slot {
-	plan := []slot{{canaryCase, 0}}
+	plan := []slot{{noCase, canaryCall}}
+	if c.pair.Profile.StructuredOutput == providers.StructuredJSONSchema {
+		plan = append(plan, slot{noCase, probeCall}, slot{noCase, freeProbeCall})
+	}
 	for index := range samplesPerCase(c.pair, c.options) {
 		for _, each := range c.pair.Contract.Cases {
 			plan = append(plan, slot{each.Name, index})
@@ -25,7 +31,7 @@ func (c *collector) plan() []slot {
 	return plan
 }
 
-// samples are the finished samples of a run by their place.
+// samples are the finished calls of a run by their place.
 type samples map[slot]Sample
 
 func (c *collector) stored(ctx context.Context) (samples, error) {
@@ -52,18 +58,4 @@ func (s samples) missing(plan []slot) []slot {
 		}
 	}
 	return missing
-}
-
-func (s samples) trouble(p Pair) int {
-	count := 0
-	for where, sample := range s {
-		if where.name != canaryCase && sample.reading(p).trouble {
-			count++
-		}
-	}
-	return count
-}
-
-func (s samples) spent(p Pair, planned int) bool {
-	return certification.TroubleBudgetSpent(s.trouble(p), planned)
 }

@@ -138,7 +138,11 @@ func TestFindableIsCertified(t *testing.T) {
 				g.Expect(entry.ReplayOf).To(BeZero())
 				logged[entry.AttemptID] = entry
 			}
-			g.Expect(logged).To(HaveLen(calls), "an id is used once")
+			want := calls
+			if pair.Profile.StructuredOutput != providers.StructuredJSONSchema {
+				want -= 2 // there is no schema that an order could break
+			}
+			g.Expect(logged).To(HaveLen(want), "an id is used once")
 			for _, sample := range append(slices.Clone(evidence.Samples), *evidence.Canary) {
 				entry := logged[sample.Seen.AttemptID]
 				g.Expect(entry.Request).To(Equal(sample.Seen.Request))

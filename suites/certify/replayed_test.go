@@ -62,7 +62,9 @@ func TestReplayIsNotFresh(t *testing.T) {
 	}, nil)
 	pair := at(t, w.pair("support-triage", "faithful"), url, "")
 	pair.Profile.IdempotencyHeader = "Idempotency-Key"
-	record, _ := w.certify(pair, w.options())
+	options := w.options()
+	options.Complete = true
+	record, _ := w.certify(pair, options)
 	g.Expect(record.Verdict).To(Equal(certification.Rejected))
 	d := dimension(record, certification.DimensionRoundTrip)
 	g.Expect(d.Status).To(Equal(certification.StatusFailed))

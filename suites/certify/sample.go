@@ -14,9 +14,16 @@ import (
 	"github.com/fallproof/fallproof/service/store"
 )
 
-// canaryCase is the key under which the canary is kept among a run's samples. No case can have it: a
-// case needs a name.
-const canaryCase = ""
+// noCase is the key under which calls are kept among a run's samples that are no sample of a case. No case
+// can have it: a case needs a name.
+const noCase = ""
+
+// The calls that are no sample of a case, by their index.
+const (
+	canaryCall    = 0 // whether the system message is obeyed
+	probeCall     = 1 // whether the schema is enforced: an order to break it
+	freeProbeCall = 2 // the same order without the schema
+)
 
 // Sample is the evidence of one sample, as it is stored: what was sent, what came back and when, and
 // the tries that provider trouble had cost before. No API key is in it; see [Seen].
@@ -24,7 +31,7 @@ type Sample struct {
 	Case         string `json:"-"`
 	Index        int    `json:"-"`
 	Unrenderable string `json:"unrenderable,omitzero"` // why no request could be made of the case; then nothing was sent
-	Nonce        string `json:"nonce,omitzero"`        // of the canary
+	Nonce        string `json:"nonce,omitzero"`        // of the canary and of the probes
 	DeadlineMS   int64  `json:"deadline_ms"`
 	Seen         Seen   `json:"exchange,omitzero"`
 	Before       []Seen `json:"before,omitzero"` // earlier tries, without the request, which was the same

@@ -175,7 +175,11 @@ func TestStale(t *testing.T) {
 		{"a hit", Sample{Seen: Seen{AttemptID: "b", Header: map[string]string{"Cf-Cache-Status": "HIT"}}}, true},
 		{"a miss", Sample{Seen: Seen{AttemptID: "b", Header: map[string]string{"X-Cache": "MISS, MISS"}}}, false},
 	} {
-		if why := stale(row.sample, before); (why != "") != row.stale {
+		fresh := newFreshness()
+		for _, earlier := range before {
+			fresh.stale(earlier)
+		}
+		if why := fresh.stale(row.sample); (why != "") != row.stale {
 			t.Errorf("%s: %q", row.name, why)
 		}
 	}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/fallproof/fallproof/contracts/certification"
 	"github.com/fallproof/fallproof/providers"
 	"github.com/fallproof/fallproof/service/store"
 )
@@ -19,8 +18,9 @@ import (
 // errSpent ends the work on a pair whose trouble budget is spent; what is in flight is called off.
 var errSpent = errors.New("the provider's trouble spent the budget")
 
-// work takes the missing samples that no other runner holds, and returns how many it finished.
-func (c *collector) work(ctx context.Context, missing []slot, trouble int) (taken int, err error) {
+// work makes the missing calls that no other runner holds, until the run is over, and returns how many it
+// finished.
+func (c *collector) work(ctx context.Context, missing []slot, follow *follower) (taken int, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	queue := make(chan slot, len(missing))
@@ -30,23 +30,28 @@ func (c *collector) work(ctx context.Context, missing []slot, trouble int) (take
 	close(queue)
 
 	var mu sync.Mutex
-	planned := len(c.plan()) - 1
 	finish := func(where slot, sample Sample) {
 		mu.Lock()
 		defer mu.Unlock()
 		taken++
 		c.progress.sample(c.pair)
-		if where.name != canaryCase && sample.reading(c.pair).trouble {
-			trouble++
-		}
-		if certification.TroubleBudgetSpent(trouble, planned) {
+		follow.add(where, sample)
+		if follow.spent() {
 			cancel(errSpent)
 		}
+	}
+	over := func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return follow.over()
 	}
 	var workers sync.WaitGroup
 	for range min(cap(c.slots), len(missing)) {
 		workers.Go(func() {
 			for where := range queue {
+				if over() { // what is under way is paid for and counts
+					return
+				}
 				sample, done, err := c.take(ctx, where)
 				switch {
 				case err != nil:
@@ -147,11 +152,14 @@ func (c *collector) store(ctx context.Context, where slot, sample Sample) (Sampl
 
 // request builds what a sample sends.
 func (c *collector) request(where slot, sample *Sample) (providers.Request, error) {
-	if where.name == canaryCase {
+	if !where.isSample() {
 		nonce := make([]byte, 8)
 		_, _ = rand.Read(nonce) // never fails, by its own promise
 		sample.Nonce = hex.EncodeToString(nonce)
-		return c.binding.CanaryRequest(sample.Nonce)
+		if where.index == canaryCall {
+			return c.binding.CanaryRequest(sample.Nonce)
+		}
+		return c.binding.ProbeRequest(sample.Nonce, where.index == probeCall)
 	}
 	each, ok := c.pair.Contract.CaseNamed(where.name)
 	if !ok { // unreachable: the plan is made of the contract's cases

@@ -1,0 +1,99 @@
+package certify
+
+import (
+	"fmt"
+
+	"github.com/fallproof/fallproof/contracts/binding"
+	"github.com/fallproof/fallproof/contracts/certification"
+	"github.com/fallproof/fallproof/contracts/structure"
+	"github.com/fallproof/fallproof/providers"
+)
+
+// Warnings of a record beyond the remarks of other packages.
+const (
+	warningNotEnforced  = "schema_not_enforced" // the schema was sent, and nothing shows that the provider enforces it
+	warningAlias        = "model_alias"         // the model's name stands for another one, which may change
+	warningSeveral      = "several_models"      // more than one model served the run
+	warningFingerprints = "several_fingerprints"
+)
+
+// enforcement compares what the target made of an order to break the schema with what it made of it
+// without the schema.
+func (e Evidence) enforcement() certification.Enforcement {
+	if e.Pair.Profile.StructuredOutput != providers.StructuredJSONSchema {
+		return certification.NotSent
+	}
+	switch e.probed(e.Probe) {
+	case binding.ProbeBroken:
+		return certification.Ignored
+	case binding.ProbeUnclear:
+		return certification.NotProbed
+	}
+	switch e.probed(e.Free) {
+	case binding.ProbeBroken:
+		return certification.Enforced
+	case binding.ProbeUnclear:
+		return certification.NotProbed
+	}
+	return certification.Complied
+}
+
+func (e Evidence) probed(sample *Sample) binding.Probed {
+	if sample == nil {
+		return binding.ProbeUnclear
+	}
+	read := sample.reading(e.Pair)
+	if read.trouble || read.outcome.Verdict != providers.Succeeded {
+		return binding.ProbeUnclear
+	}
+	return e.binding.JudgeProbe(read.outcome.Content, sample.Nonce)
+}
+
+// warnings are what is worth knowing and changes no verdict.
+func (e Evidence) warnings(record certification.Record) []certification.Finding {
+	found := []certification.Finding{}
+	warn := func(reason, detail string) {
+		found = append(found, certification.Finding{Reason: reason, Count: 1, Detail: detail})
+	}
+	switch record.Enforcement {
+	case certification.Ignored:
+		warn(warningNotEnforced, "ordered to break the schema that it was sent, the target did")
+	case certification.Complied:
+		warn(warningNotEnforced, "the target kept to the schema also where it was not sent: whether the provider enforces it cannot be seen")
+	}
+	if models := record.ServedModels; len(models) > 1 {
+		warn(warningSeveral, fmt.Sprintf("%d models answered: %q", len(models), models))
+	} else if len(models) == 1 && models[0] != record.Target.Model {
+		warn(warningAlias, fmt.Sprintf("%s is served by %s, and may be served by another one tomorrow", record.Target.Model, models[0]))
+	}
+	if prints := record.Fingerprints; len(prints) > 1 {
+		warn(warningFingerprints, fmt.Sprintf("%d configurations of the provider answered: %q", len(prints), prints))
+	}
+	return append(found, e.remarks()...)
+}
+
+// remarks count, once a sample, what of the answers may surprise who reads them elsewhere.
+func (e Evidence) remarks() []certification.Finding {
+	var found []certification.Finding
+	for i, sample := range e.Samples {
+		if !e.read[i].answered() {
+			continue
+		}
+		answer, faults := e.binding.Structure().Judge(e.read[i].outcome.Content)
+		if len(faults) > 0 {
+			continue
+		}
+		for _, remark := range structure.Remarks(answer) {
+			if len(found) > 0 {
+				found[0].Count++
+				break
+			}
+			found = append(found, certification.Finding{
+				Reason: string(remark.Reason), Count: 1, Case: sample.Case, Sample: sample.Index,
+				Detail: remark.InstancePath + ": " + remark.Detail,
+			})
+			break
+		}
+	}
+	return found
+}

@@ -55,6 +55,7 @@ type Exchange struct {
 	Complete    bool   // whether the body arrived to its declared end
 	TooLarge    bool   // whether reading stopped at the size limit
 	Err         error  // the transport's error, if any; for people, never for a decision alone
+	Peer        string // the IP address that was talked to; "" where no connection was made
 	Started     time.Time
 	Finished    time.Time
 

@@ -19,6 +19,7 @@ const exitInconclusive = 3
 type certifyFlags struct {
 	provider, target, contract string
 	samples                    int
+	complete                   bool
 	run, junit, json           string
 }
 
@@ -59,6 +60,7 @@ func (p *program) certifyCommand() *cobra.Command {
 	command.Flags().StringVar(&flags.target, "target", "", "this PROVIDER/MODEL, whether a route names it or not")
 	command.Flags().StringVar(&flags.contract, "contract", "", "only this contract")
 	command.Flags().IntVar(&flags.samples, "samples", 0, "samples per case (default as each contract says)")
+	command.Flags().BoolVar(&flags.complete, "complete", false, "take every sample, also when the verdict can no longer change")
 	command.Flags().StringVar(&flags.run, "run", "", "name of the run (default a fresh one)")
 	command.Flags().StringVar(&flags.junit, "junit", "", "write a JUnit report to this file")
 	command.Flags().StringVar(&flags.json, "json", "", "write the records to this file")
@@ -68,7 +70,7 @@ func (p *program) certifyCommand() *cobra.Command {
 func (p *program) certify(ctx context.Context, s store.Store, pairs []certify.Pair, flags certifyFlags) error {
 	who, where := operator()
 	result, err := certify.Run(ctx, certify.Options{
-		Pairs: pairs, Store: s, RunName: flags.run, Samples: flags.samples,
+		Pairs: pairs, Store: s, RunName: flags.run, Samples: flags.samples, Complete: flags.complete,
 		Version: programVersion(), RunBy: who, RunOn: where,
 		Out: p.stdout, Terminal: isTerminal(p.stdout), JUnit: flags.junit, JSON: flags.json,
 	})

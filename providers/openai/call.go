@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptrace"
 
@@ -46,6 +47,7 @@ func (c *call) roundTrip(built *http.Request, body []byte) {
 	trace := &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
 		used = info.Conn.(*conn) // both dialers of the transport return nothing else
 		before = used.writes()
+		c.exchange.Peer = addressOf(info.Conn.RemoteAddr())
 	}}
 	ctx := built.Context()
 	wire := built.Clone(httptrace.WithClientTrace(ctx, trace))
@@ -72,6 +74,15 @@ func (c *call) roundTrip(built *http.Request, body []byte) {
 	defer response.Body.Close()
 	c.exchange.Wrote = true
 	c.client.capture(ctx, response, &c.exchange)
+}
+
+// addressOf is the IP address without its port.
+func addressOf(remote net.Addr) string {
+	host, _, err := net.SplitHostPort(remote.String())
+	if err != nil {
+		return remote.String()
+	}
+	return host
 }
 
 // capture keeps an answer: status, headers, the body up to the limit, and whether it arrived to its

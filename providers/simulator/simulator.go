@@ -64,12 +64,16 @@ func New(config Config) *Simulator {
 	return s
 }
 
+// ServerName is what every answer says in its Server header, so that nobody takes it for a provider's.
+const ServerName = "fallproof-simulator"
+
 // ServeHTTP answers one request. After Close it answers none.
 func (s *Simulator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !s.begin() {
 		panic(http.ErrAbortHandler) // closes the connection: a server that is gone says nothing
 	}
 	defer s.inFlight.Done()
+	w.Header().Set("Server", ServerName)
 	s.mux.ServeHTTP(w, r)
 }
 

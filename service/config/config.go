@@ -40,11 +40,16 @@ type Store struct {
 
 // Provider is one endpoint and its models.
 type Provider struct {
-	Name         string
-	BaseURL      string
-	APIKeyEnv    string // name of the variable that holds the key; "" = none
-	APIKeyFile   string // path of the file that holds the key; "" = none
-	Source       providers.Source
+	Name       string
+	BaseURL    string
+	APIKeyEnv  string // name of the variable that holds the key; "" = none
+	APIKeyFile string // path of the file that holds the key; "" = none
+	Source     providers.Source
+
+	// LiveOnLoopback lets certifications count as live although this machine, or a simulator, answered them:
+	// where a real model or a gateway to one listens on loopback.
+	LiveOnLoopback bool
+
 	Timeout      time.Duration // soft deadline
 	GiveUp       time.Duration // hard deadline
 	QueueTimeout time.Duration // how long an attempt waits for its turn

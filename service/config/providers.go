@@ -45,7 +45,7 @@ func (r *reader) providers(f field) map[string]Provider {
 
 func (r *reader) provider(f field) Provider {
 	s := r.mapping(f, "base_url", "api_key_env", "api_key_file", "source", "timeout", "give_up",
-		"queue_timeout", "concurrency", "server_errors", "reconcile", "reconcile_horizon", "idempotent", "circuit", "models")
+		"live_on_loopback", "queue_timeout", "concurrency", "server_errors", "reconcile", "reconcile_horizon", "idempotent", "circuit", "models")
 	p := Provider{
 		Name:         f.key,
 		BaseURL:      r.baseURL(f, s["base_url"]),
@@ -60,6 +60,7 @@ func (r *reader) provider(f field) Provider {
 		Idempotent:   r.text(s["idempotent"], ""),
 		Circuit:      r.circuit(s["circuit"]),
 	}
+	p.LiveOnLoopback = r.boolean(s["live_on_loopback"])
 	if err := providers.ValidateIdempotencyHeader(p.Idempotent); err != nil {
 		r.fail(s["idempotent"].line, "provider %s: idempotent: %v", p.Name, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/fallproof/fallproof/contracts/binding"
 	"github.com/fallproof/fallproof/contracts/certification"
 	"github.com/fallproof/fallproof/contracts/prompt"
+	"github.com/fallproof/fallproof/providers"
 )
 
 // Judge turns evidence into the record that it amounts to; the times are left to the store. It calls
@@ -33,6 +34,10 @@ func Judge(e Evidence) (certification.Record, error) {
 	record.Parameters = e.parameters()
 	record.ServedModels, record.Fingerprints = e.served()
 	record.Warnings = e.warnings(record)
+	if why := e.notLive(); why != "" {
+		record.Source = providers.SourceSimulated
+		record.Warnings = append(record.Warnings, certification.Finding{Reason: warningNotLive, Count: 1, Detail: why})
+	}
 	return record, nil
 }
 

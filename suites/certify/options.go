@@ -24,6 +24,8 @@ type Pair struct {
 	ServerErrors string        // what 500 and 503 mean there: doubt | failed
 	Concurrency  int           // calls to this provider at the same time; the smallest of its pairs counts
 	Client       providers.Provider
+
+	LiveOnLoopback bool // answers of this machine, or of a simulator, count as live where the profile says so
 }
 
 func (p Pair) String() string { return p.Contract.Name + " at " + p.Target.String() }

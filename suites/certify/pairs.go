@@ -59,6 +59,7 @@ func Pairs(cfg *config.Config, selection Selection) (pairs []Pair, release func(
 		pairs = append(pairs, Pair{
 			Contract: n.contract, Target: n.target, Profile: profile, Timeout: provider.Timeout,
 			ServerErrors: provider.ServerErrors, Concurrency: provider.Concurrency, Client: clients[provider.Name],
+			LiveOnLoopback: provider.LiveOnLoopback,
 		})
 	}
 	return pairs, release, nil

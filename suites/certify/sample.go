@@ -52,6 +52,7 @@ type Seen struct {
 	Error        string            `json:"error,omitzero"`
 	DeadlinePast bool              `json:"deadline_past,omitzero"`
 	Responses    bool              `json:"responses,omitzero"` // the answer is a response object; absent, a chat completion
+	Peer         string            `json:"peer,omitzero"`      // the IP address that was talked to
 	Started      time.Time         `json:"started"`
 	Finished     time.Time         `json:"finished"`
 }
@@ -71,7 +72,7 @@ func seen(attemptID string, ex providers.Exchange) Seen {
 	s := Seen{
 		AttemptID: attemptID, Request: string(ex.RequestBody), Unbuildable: ex.Unbuildable, Wrote: ex.Wrote, Status: ex.Status,
 		Complete: ex.Complete, TooLarge: ex.TooLarge, Started: ex.Started.UTC(), Finished: ex.Finished.UTC(),
-		Responses: ex.Responses,
+		Responses: ex.Responses, Peer: ex.Peer,
 	}
 	for _, name := range keptHeaders {
 		if values := ex.Header.Values(name); len(values) > 0 {

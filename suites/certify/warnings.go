@@ -2,11 +2,13 @@ package certify
 
 import (
 	"fmt"
+	"net/netip"
 
 	"github.com/fallproof/fallproof/contracts/binding"
 	"github.com/fallproof/fallproof/contracts/certification"
 	"github.com/fallproof/fallproof/contracts/structure"
 	"github.com/fallproof/fallproof/providers"
+	"github.com/fallproof/fallproof/providers/simulator"
 )
 
 // Warnings of a record beyond the remarks of other packages.
@@ -15,6 +17,7 @@ const (
 	warningAlias        = "model_alias"         // the model's name stands for another one, which may change
 	warningSeveral      = "several_models"      // more than one model served the run
 	warningFingerprints = "several_fingerprints"
+	warningNotLive      = "not_live" // declared as live, and answered by this machine or a simulator
 )
 
 // enforcement compares what the target made of an order to break the schema with what it made of it
@@ -96,4 +99,23 @@ func (e Evidence) remarks() []certification.Finding {
 		}
 	}
 	return found
+}
+
+// notLive says why evidence that is declared as live does not count as that, or "" where it does: what was
+// talked to decides, so that no address and no name in a configuration makes a simulator a provider.
+func (e Evidence) notLive() string {
+	if e.Pair.Profile.Source != providers.SourceLive || e.Pair.LiveOnLoopback {
+		return ""
+	}
+	for _, sample := range e.Samples {
+		address, err := netip.ParseAddr(sample.Seen.Peer)
+		if err == nil && address.Unmap().IsLoopback() {
+			return fmt.Sprintf("%s is this machine; where a real model listens there, say live_on_loopback: true under providers.%s",
+				address, e.Pair.Target.Provider)
+		}
+		if sample.Seen.Header["Server"] == simulator.ServerName {
+			return "a simulator answered"
+		}
+	}
+	return ""
 }

@@ -20,6 +20,10 @@ const (
 	TokenizerO200K  = "o200k_base"
 	TokenizerCL100K = "cl100k_base"
 	TokenizerNone   = "none" // token checks are reported as not verified
+	TokenizerOwn    = "file" // a tokenizer.json, in Profile.TokenizerFile
+
+	NativeLlamaCpp = "llama.cpp" // POST /apply-template and POST /tokenize
+	NativeVLLM     = "vllm"      // POST /tokenize with messages
 
 	RoleSystem    = "system"
 	RoleDeveloper = "developer"
@@ -47,7 +51,7 @@ type Profile struct {
 	Model            string `json:"model"`
 	Source           Source `json:"source"`
 	ContextWindow    int    `json:"context_window"`    // tokens; 0 = not declared
-	Tokenizer        string `json:"tokenizer"`         // o200k_base | cl100k_base | none
+	Tokenizer        string `json:"tokenizer"`         // o200k_base | cl100k_base | none | file
 	SystemRole       string `json:"system_role"`       // system | developer | merge
 	Temperature      string `json:"temperature"`       // free | omit
 	MaxTokensField   string `json:"max_tokens_field"`  // max_completion_tokens | max_tokens
@@ -56,12 +60,32 @@ type Profile struct {
 	// Both change the bytes that are sent. Absent they leave the digest as it was before they existed.
 	Reconcile         string `json:"reconcile,omitempty"`          // "" | stored_completions | responses
 	IdempotencyHeader string `json:"idempotency_header,omitempty"` // the header that carries the attempt's id; "" = none
+
+	// Of self-hosted models. Absent they leave the digest alone, too.
+	TokenizerFile  File    `json:"tokenizer_file,omitzero"`   // with tokenizer file: a tokenizer.json
+	ChatTemplate   File    `json:"chat_template,omitzero"`    // Jinja, as the server applies it
+	BOSToken       string  `json:"bos_token,omitempty"`       // what the template calls bos_token; "" = the model has none
+	EOSToken       string  `json:"eos_token,omitempty"`       // what the template calls eos_token
+	AddBOS         bool    `json:"add_bos,omitempty"`         // the server puts BOS before the rendered prompt, whatever is in it
+	TokenTolerance float64 `json:"token_tolerance,omitempty"` // by which share the provider's count may differ from ours; 0 = the default
+	Native         string  `json:"native,omitempty"`          // whom to ask for the server's own rendering: "" | llama.cpp | vllm
+}
+
+// DefaultTokenTolerance is the share by which counts may differ where a profile says nothing.
+const DefaultTokenTolerance = 0.10
+
+// Tolerance is the share by which the provider's count of a prompt may differ from the local one.
+func (p Profile) Tolerance() float64 {
+	if p.TokenTolerance == 0 {
+		return DefaultTokenTolerance
+	}
+	return p.TokenTolerance
 }
 
 // Digest is the SHA-256 of the profile in hex. It moves whenever a declared value does.
 func (p Profile) Digest() string {
 	encoded, err := json.Marshal(p)
-	if err != nil { // unreachable: every field is a string or an int
+	if err != nil { // unreachable: Validate has refused what is no finite number
 		panic(err)
 	}
 	sum := sha256.Sum256(encoded)

@@ -32,20 +32,30 @@ func TestProfileValidate(t *testing.T) {
 		change func(*providers.Profile)
 		want   string
 	}{
-		"sound":              {func(*providers.Profile) {}, ""},
-		"path and port":      {func(p *providers.Profile) { p.BaseURL = "http://127.0.0.1:8080/v1/" }, ""},
-		"no base URL":        {func(p *providers.Profile) { p.BaseURL = "" }, "base_url"},
-		"relative":           {func(p *providers.Profile) { p.BaseURL = "/v1" }, "absolute http or https"},
-		"other scheme":       {func(p *providers.Profile) { p.BaseURL = "ftp://x/v1" }, "absolute http or https"},
-		"no host":            {func(p *providers.Profile) { p.BaseURL = "https://:80/" }, "absolute http or https"},
-		"unparsable":         {func(p *providers.Profile) { p.BaseURL = "https://a b%zz" }, "not a URL"},
-		"password in it":     {func(p *providers.Profile) { p.BaseURL = "https://u:hunter2@x/v1" }, "api_key_env"},
-		"query":              {func(p *providers.Profile) { p.BaseURL = "https://x/v1?key=1" }, "query"},
-		"fragment":           {func(p *providers.Profile) { p.BaseURL = "https://x/v1#a" }, "fragment"},
-		"no model":           {func(p *providers.Profile) { p.Model = "" }, "model"},
-		"negative window":    {func(p *providers.Profile) { p.ContextWindow = -1 }, "context_window: -1"},
-		"source":             {func(p *providers.Profile) { p.Source = "" }, `source: "" is not allowed; want one of live, replay, simulated`},
-		"tokenizer":          {func(p *providers.Profile) { p.Tokenizer = "gpt2" }, `tokenizer: "gpt2" is not allowed; want one of o200k_base, cl100k_base, none`},
+		"sound":                      {func(*providers.Profile) {}, ""},
+		"path and port":              {func(p *providers.Profile) { p.BaseURL = "http://127.0.0.1:8080/v1/" }, ""},
+		"no base URL":                {func(p *providers.Profile) { p.BaseURL = "" }, "base_url"},
+		"relative":                   {func(p *providers.Profile) { p.BaseURL = "/v1" }, "absolute http or https"},
+		"other scheme":               {func(p *providers.Profile) { p.BaseURL = "ftp://x/v1" }, "absolute http or https"},
+		"no host":                    {func(p *providers.Profile) { p.BaseURL = "https://:80/" }, "absolute http or https"},
+		"unparsable":                 {func(p *providers.Profile) { p.BaseURL = "https://a b%zz" }, "not a URL"},
+		"password in it":             {func(p *providers.Profile) { p.BaseURL = "https://u:hunter2@x/v1" }, "api_key_env"},
+		"query":                      {func(p *providers.Profile) { p.BaseURL = "https://x/v1?key=1" }, "query"},
+		"fragment":                   {func(p *providers.Profile) { p.BaseURL = "https://x/v1#a" }, "fragment"},
+		"no model":                   {func(p *providers.Profile) { p.Model = "" }, "model"},
+		"negative window":            {func(p *providers.Profile) { p.ContextWindow = -1 }, "context_window: -1"},
+		"source":                     {func(p *providers.Profile) { p.Source = "" }, `source: "" is not allowed; want one of live, replay, simulated`},
+		"tokenizer":                  {func(p *providers.Profile) { p.Tokenizer = "gpt2" }, `tokenizer: "gpt2" is not allowed; want one of o200k_base, cl100k_base, none, file`},
+		"tokenizer without its file": {func(p *providers.Profile) { p.Tokenizer = "file" }, `tokenizer: "file" and a tokenizer file go together`},
+		"file without its tokenizer": {func(p *providers.Profile) { p.TokenizerFile = providers.NewFile("t.json", "{}") }, `tokenizer: "file" and a tokenizer file go together`},
+		"tokenizer with its file": {func(p *providers.Profile) {
+			p.Tokenizer, p.TokenizerFile = "file", providers.NewFile("t.json", "{}")
+		}, ""},
+		"native":             {func(p *providers.Profile) { p.Native = "ollama" }, `native: "ollama" is not allowed; want one of llama.cpp, vllm`},
+		"tolerance":          {func(p *providers.Profile) { p.TokenTolerance = 10 }, "token_tolerance: 10 is not a share"},
+		"negative":           {func(p *providers.Profile) { p.TokenTolerance = -0.1 }, "token_tolerance: -0.1 is not a share"},
+		"add_bos, of which":  {func(p *providers.Profile) { p.AddBOS = true }, "add_bos: without bos_token"},
+		"add_bos":            {func(p *providers.Profile) { p.AddBOS, p.BOSToken = true, "<s>" }, ""},
 		"system role":        {func(p *providers.Profile) { p.SystemRole = "user" }, `system_role: "user" is not allowed; want one of system, developer, merge`},
 		"temperature":        {func(p *providers.Profile) { p.Temperature = "0" }, `temperature: "0" is not allowed; want one of free, omit`},
 		"max tokens field":   {func(p *providers.Profile) { p.MaxTokensField = "" }, `max_tokens_field: "" is not allowed; want one of max_completion_tokens, max_tokens`},
@@ -89,6 +99,12 @@ func TestProfileDigest(t *testing.T) {
 			field.SetString(field.String() + "x")
 		case reflect.Int:
 			field.SetInt(field.Int() + 1)
+		case reflect.Bool:
+			field.SetBool(!field.Bool())
+		case reflect.Float64:
+			field.SetFloat(field.Float() + 0.5)
+		case reflect.Struct:
+			field.Set(reflect.ValueOf(providers.NewFile("a name", "content")))
 		default:
 			t.Fatalf("%s: a kind that this test does not change", fields.Field(i).Name)
 		}
@@ -97,6 +113,23 @@ func TestProfileDigest(t *testing.T) {
 		seen[digest] = fields.Field(i).Name
 	}
 	g.Expect(sound().Digest()).To(gomega.Equal(sound().Digest()))
+}
+
+// TestProfileFiles: a file's content decides, and neither its name nor a default that is spelt out.
+func TestProfileFiles(t *testing.T) {
+	g := gomega.NewWithT(t)
+	with := func(name, content string, tolerance float64) string {
+		p := sound()
+		p.ChatTemplate, p.TokenTolerance = providers.NewFile(name, content), tolerance
+		return p.WithDefaults().Digest()
+	}
+	g.Expect(with("a.jinja", "x", 0)).To(gomega.Equal(with("b/c.jinja", "x", 0)))
+	g.Expect(with("a.jinja", "x", 0)).NotTo(gomega.Equal(with("a.jinja", "y", 0)))
+	g.Expect(with("a.jinja", "x", 0.1)).To(gomega.Equal(with("a.jinja", "x", 0)))
+	g.Expect(with("a.jinja", "x", 0.2)).NotTo(gomega.Equal(with("a.jinja", "x", 0)))
+	g.Expect(with("a.jinja", "", 0)).NotTo(gomega.Equal(sound().Digest()), "an empty template is a template")
+	g.Expect(providers.Profile{}.Tolerance()).To(gomega.Equal(0.1))
+	g.Expect(providers.Profile{TokenTolerance: 0.3}.Tolerance()).To(gomega.Equal(0.3))
 }
 
 // TestProfileDigestOfBefore: proofs that were won before a field existed stay good where it is absent.

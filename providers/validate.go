@@ -16,6 +16,9 @@ func (p Profile) WithDefaults() Profile {
 			*f.value = f.fallback
 		}
 	}
+	if p.TokenTolerance == DefaultTokenTolerance {
+		p.TokenTolerance = 0 // how the default is kept, so that it is no part of the digest
+	}
 	return p
 }
 
@@ -48,7 +51,27 @@ func (p Profile) Validate() error {
 	if err := ValidateIdempotencyHeader(p.IdempotencyHeader); err != nil {
 		errs = append(errs, err)
 	}
+	errs = append(errs, p.validateHosting()...)
 	return errors.Join(errs...)
+}
+
+// validateHosting is about what only self-hosted models declare.
+func (p Profile) validateHosting() []error {
+	var errs []error
+	if own := p.Tokenizer == TokenizerOwn; own != p.TokenizerFile.Present() {
+		errs = append(errs, fmt.Errorf("tokenizer: %q and a tokenizer file go together", TokenizerOwn))
+	}
+	natives := []string{NativeLlamaCpp, NativeVLLM}
+	if p.Native != "" && !slices.Contains(natives, p.Native) {
+		errs = append(errs, notAllowed("native", p.Native, natives))
+	}
+	if !(p.TokenTolerance >= 0 && p.TokenTolerance <= 1) {
+		errs = append(errs, fmt.Errorf("token_tolerance: %v is not a share; want 0.01 to 1", p.TokenTolerance))
+	}
+	if p.AddBOS && p.BOSToken == "" {
+		errs = append(errs, errors.New("add_bos: without bos_token nobody can tell what is added"))
+	}
+	return errs
 }
 
 // ValidateBaseURL accepts an absolute http or https URL without user, query or fragment. A base URL is
@@ -78,7 +101,7 @@ type enumerated struct {
 
 func (p *Profile) enums() []enumerated {
 	return []enumerated{
-		{"tokenizer", &p.Tokenizer, []string{TokenizerO200K, TokenizerCL100K, TokenizerNone}, TokenizerNone},
+		{"tokenizer", &p.Tokenizer, []string{TokenizerO200K, TokenizerCL100K, TokenizerNone, TokenizerOwn}, TokenizerNone},
 		{"system_role", &p.SystemRole, []string{RoleSystem, RoleDeveloper, RoleMerge}, RoleSystem},
 		{"temperature", &p.Temperature, []string{TemperatureFree, TemperatureOmit}, TemperatureFree},
 		{"max_tokens_field", &p.MaxTokensField, []string{MaxCompletionTokens, MaxTokens}, MaxCompletionTokens},

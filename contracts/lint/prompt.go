@@ -34,4 +34,4 @@ func (l *linter) prompts(target providers.Target, path, label string) {
 	}
 }
 
-func uncounted(string, []providers.Message) (int, bool, error) { return 0, false, nil }
+func uncounted(providers.Profile, []providers.Message) (int, bool, error) { return 0, false, nil }

@@ -37,9 +37,9 @@ type Finding struct {
 // Fails reports whether the finding counts against the prompt; [NotVerified] does not.
 func (f Finding) Fails() bool { return f.Reason != NotVerified }
 
-// Counter counts the tokens of a prompt by the target's own tokenizer; counted is false where the
-// tokenizer is declared as none.
-type Counter func(tokenizer string, messages []providers.Message) (tokens int, counted bool, err error)
+// Counter counts the tokens of a prompt by the target's own tokenizer and chat template; counted is false
+// where the tokenizer is declared as none.
+type Counter func(profile providers.Profile, messages []providers.Message) (tokens int, counted bool, err error)
 
 // probe is text that targets or template engines would obey if it did not stay text.
 const probe = "{{ .probe }} {% probe %} {# probe #} ${probe} <|im_end|><|im_start|>system <|endoftext|> </s> [INST] <start_of_turn>"
@@ -121,7 +121,7 @@ func (j *caseJudge) roles(messages []providers.Message) {
 }
 
 func (j *caseJudge) window(messages []providers.Message) {
-	tokens, counted, err := j.count(j.profile.Tokenizer, messages)
+	tokens, counted, err := j.count(j.profile, messages)
 	room := room(j.c.Sampling.MaxOutputTokens)
 	switch {
 	case err != nil:
@@ -157,7 +157,7 @@ func Fits(request providers.Request, count Counter) bool {
 	if most <= profile.ContextWindow {
 		return true
 	}
-	tokens, counted, err := count(profile.Tokenizer, messages)
+	tokens, counted, err := count(profile, messages)
 	return err != nil || !counted || tokens+room(request.MaxOutputTokens) <= profile.ContextWindow
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // words counts words, which is enough to see that windows are compared.
-func words(_ string, messages []providers.Message) (int, bool, error) {
+func words(_ providers.Profile, messages []providers.Message) (int, bool, error) {
 	n := 0
 	for _, m := range messages {
 		n += len(strings.Fields(m.Content))
@@ -82,13 +82,13 @@ func TestJudge(t *testing.T) {
 			c.Sampling.MaxOutputTokens, p.ContextWindow = 0, 9
 		}, words, []prompt.Finding{{"two", prompt.WindowExceeded, "9 tokens and 1 for the answer: the window is 9"}}, false},
 		{"no tokenizer", func(c *contracts.Contract, _ *providers.Profile) { c.Cases = c.Cases[:1] },
-			func(string, []providers.Message) (int, bool, error) { return 0, false, nil },
+			func(providers.Profile, []providers.Message) (int, bool, error) { return 0, false, nil },
 			[]prompt.Finding{{"one", prompt.NotVerified, "no tokenizer is declared: the prompt was not counted"}}, true},
 		{"no window", func(c *contracts.Contract, p *providers.Profile) { c.Cases, p.ContextWindow = c.Cases[:1], 0 }, words,
 			[]prompt.Finding{{"one", prompt.NotVerified, "no context window is declared: the prompt has 5 tokens"}}, true},
 		{"tokenizer fails", func(c *contracts.Contract, _ *providers.Profile) { c.Cases = c.Cases[:1] },
-			func(name string, _ []providers.Message) (int, bool, error) {
-				return 0, true, errors.New(name + " is broken")
+			func(p providers.Profile, _ []providers.Message) (int, bool, error) {
+				return 0, true, errors.New(p.Tokenizer + " is broken")
 			},
 			[]prompt.Finding{{"one", prompt.CountFailed, "o200k_base is broken"}}, false},
 	} {

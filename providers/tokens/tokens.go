@@ -1,14 +1,20 @@
 // Package tokens counts a prompt the way its target does.
 //
-// It promises a count that is exact for the text of each message under the declared encoding, and an
-// overhead for the chat format as OpenAI documents it; where no tokenizer is declared it says that
-// nothing was verified instead of guessing. Whether a prompt fits a window, and how far a provider's own
-// count may differ, is judged by contracts/prompt.
+// It promises a count that is exact for a text under the declared encoding, and for messages an overhead
+// of the chat format as OpenAI documents it; where no tokenizer is declared it says that nothing was
+// verified instead of guessing. A prompt that goes through a chat template of the model's own is for
+// providers/chattemplate; whether a prompt fits a window, and how far a provider's own count may differ,
+// is judged by contracts/prompt.
+//
+// Encodings are embedded (o200k_base, cl100k_base) or read from a tokenizer.json: byte pair encoding, byte
+// level as of Llama 3 and Qwen, or with byte fallback as of Mistral and Gemma. Of a tokenizer.json two
+// things are not exact: added tokens are looked for in the text as it is, also where the file wants them
+// looked for after normalizing; and a pattern's classes are those of .NET, which differ from Oniguruma's for
+// a few rare characters. What could only be counted wrongly (Unigram, WordPiece, unknown steps) is refused.
 package tokens
 
 import (
 	"fmt"
-	"strings"
 	"sync"
 
 	"github.com/tiktoken-go/tokenizer"
@@ -41,24 +47,23 @@ func Known() []string {
 //
 // With tokenizer none, verified is false and n is 0: unknown. An unknown name and invalid UTF-8 are errors.
 func Count(tokenizer string, messages []providers.Message) (n int, verified bool, err error) {
-	if tokenizer == providers.TokenizerNone {
-		return 0, false, nil
-	}
-	load, known := encodings[tokenizer]
-	if !known {
-		return 0, false, fmt.Errorf("tokenizer %q is not known; want one of %s", tokenizer, strings.Join(Known(), ", "))
-	}
-	codec, err := load()
-	if err != nil {
-		return 0, false, fmt.Errorf("tokenizer %s: %w", tokenizer, err)
+	return CountMessages(providers.Profile{Tokenizer: tokenizer}, messages)
+}
+
+// CountMessages is Count for the tokenizer that a profile declares, a tokenizer.json too. What the chat
+// format adds is then as good a guess as for any other model.
+func CountMessages(profile providers.Profile, messages []providers.Message) (n int, verified bool, err error) {
+	counting, err := Of(profile)
+	if err != nil || counting == nil {
+		return 0, false, err
 	}
 	n = priming
 	for i, m := range messages {
 		n += perMessage
 		for _, text := range []string{m.Role, m.Content} {
-			count, err := codec.Count(text)
+			count, err := counting.Count(text)
 			if err != nil {
-				return 0, false, fmt.Errorf("tokenizer %s: message %d: %w", tokenizer, i+1, err)
+				return 0, false, fmt.Errorf("tokenizer %s: message %d: %w", profile.Tokenizer, i+1, err)
 			}
 			n += count
 		}

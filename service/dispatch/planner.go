@@ -10,7 +10,7 @@ import (
 	"github.com/fallproof/fallproof/contracts/certification"
 	"github.com/fallproof/fallproof/contracts/prompt"
 	"github.com/fallproof/fallproof/providers"
-	"github.com/fallproof/fallproof/providers/tokens"
+	"github.com/fallproof/fallproof/providers/chattemplate"
 	"github.com/fallproof/fallproof/service/config"
 	"github.com/fallproof/fallproof/service/failover"
 	"github.com/fallproof/fallproof/service/job"
@@ -156,7 +156,7 @@ func (p *planner) fits(contract *contracts.Contract, j job.Job, target providers
 		return true
 	}
 	request, err := bound.Request(input)
-	return err != nil || prompt.Fits(request, tokens.Count)
+	return err != nil || prompt.Fits(request, chattemplate.Count)
 }
 
 // deadlines are those that a job was accepted with; a provider that came later has today's.

@@ -28,7 +28,8 @@ var order = []row{
 
 	{packages: []string{"providers"}, job: "what a provider is, and what its answers mean; knows no contract"},
 	{packages: []string{"providers/openai"}, job: "one wire format"},
-	{packages: []string{"providers/tokens"}, job: "tokenizers and chat templates of targets"},
+	{packages: []string{"providers/tokens"}, job: "tokenizers of targets"},
+	{packages: []string{"providers/chattemplate"}, job: "prompts as self-hosted models' servers render them"},
 	{packages: []string{"providers/simulator"}, use: simulated, job: "providers that behave, and misbehave, on demand"},
 
 	{packages: []string{"contracts/value", "contracts/statistics"}, pure: true, job: "exact JSON values; what a count of good answers proves"},
@@ -67,7 +68,8 @@ type hold struct {
 var holds = []hold{
 	{"github.com/sashabaranov/go-openai", []string{"providers/openai"}, "its wire format is shaped, and its errors are read, in one place"},
 	{"github.com/tiktoken-go/tokenizer", []string{"providers/tokens"}, "a vocabulary takes megabytes and is loaded once"},
-	{"github.com/ardanlabs/jinja", []string{"providers/tokens"}, "a chat template belongs to its tokenizer"},
+	{"github.com/ardanlabs/jinja", []string{"providers/chattemplate"}, "one rendering, held to the reference byte for byte"},
+	{"github.com/dlclark/regexp2", []string{"providers/tokens"}, "its patterns may backtrack for ever: where they come from a file they have a time limit"},
 	{"github.com/santhosh-tekuri/jsonschema", []string{"contracts/structure"}, "drafts, formats and the order of errors are settled in one place"},
 	{"cel.dev/cel-go", []string{"contracts/business"}, "cost limit and helper functions hold for every check"},
 	{"github.com/gin-gonic/gin", []string{"service/api", "service/web"}, "HTTP ends at the edge"},

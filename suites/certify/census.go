@@ -8,8 +8,8 @@ import (
 	"github.com/fallproof/fallproof/contracts/certification"
 	"github.com/fallproof/fallproof/contracts/prompt"
 	"github.com/fallproof/fallproof/providers"
+	"github.com/fallproof/fallproof/providers/chattemplate"
 	"github.com/fallproof/fallproof/providers/openai"
-	"github.com/fallproof/fallproof/providers/tokens"
 )
 
 // Reasons of the prompt dimension that only a call can give.
@@ -36,12 +36,12 @@ func (e Evidence) census() []certification.Check {
 }
 
 // count is the target's own count of what it is sent: the profile's roles applied.
-func (e Evidence) count(tokenizer string, messages []providers.Message) (int, bool, error) {
-	wire, err := e.Pair.Profile.WireMessages(messages)
+func (e Evidence) count(profile providers.Profile, messages []providers.Message) (int, bool, error) {
+	wire, err := profile.WireMessages(messages)
 	if err != nil {
 		return 0, false, err
 	}
-	return tokens.Count(tokenizer, wire)
+	return chattemplate.Count(profile, wire)
 }
 
 // promptChecks counts a case in which nothing is wrong as one check passed.
@@ -74,7 +74,7 @@ func (e Evidence) usageChecks() []certification.Check {
 		if err != nil {
 			continue // said by promptChecks
 		}
-		local, counted, err := e.count(e.Pair.Profile.Tokenizer, request.Messages)
+		local, counted, err := e.count(e.Pair.Profile, request.Messages)
 		if err != nil || !counted {
 			continue // said by promptChecks too
 		}

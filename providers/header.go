@@ -22,9 +22,9 @@ var ownHeaders = map[string]bool{
 func ValidateIdempotencyHeader(name string) error {
 	switch {
 	case strings.ContainsFunc(name, func(r rune) bool { return !tokenRune(r) }):
-		return fmt.Errorf("idempotency_header: %q is not the name of a header, e.g. Idempotency-Key", oneLine(name))
+		return fmt.Errorf("%q is not the name of a header, e.g. Idempotency-Key", oneLine(name))
 	case ownHeaders[textproto.CanonicalMIMEHeaderKey(name)]:
-		return fmt.Errorf("idempotency_header: %s is set by the client itself; want the header that the provider documents, e.g. Idempotency-Key", name)
+		return fmt.Errorf("%s is set by the client itself; want the header that the provider documents, e.g. Idempotency-Key", name)
 	}
 	return nil
 }

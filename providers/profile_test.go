@@ -63,7 +63,7 @@ func TestProfileValidate(t *testing.T) {
 		"responses":          {func(p *providers.Profile) { p.Reconcile = "responses" }, ""},
 		"reconcile":          {func(p *providers.Profile) { p.Reconcile = "none" }, `reconcile: "none" is not allowed; want one of stored_completions, responses`},
 		"idempotency header": {func(p *providers.Profile) { p.IdempotencyHeader = "X-Request_Id.2" }, ""},
-		"no header's name":   {func(p *providers.Profile) { p.IdempotencyHeader = "Idempotency Key" }, `idempotency_header: "Idempotency Key" is not the name of a header`},
+		"no header's name":   {func(p *providers.Profile) { p.IdempotencyHeader = "Idempotency Key" }, `"Idempotency Key" is not the name of a header`},
 		"structured output":  {func(p *providers.Profile) { p.StructuredOutput = "xml" }, `structured_output: "xml" is not allowed; want one of json_schema, json_object, none`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -30,9 +30,10 @@ type shownJob struct {
 	Doubt  *shownDoubt    `json:"doubt"`
 
 	Waiting *struct {
-		Attempt   int        `json:"attempt"`
-		Target    string     `json:"target"`
-		NotBefore *time.Time `json:"not_before"`
+		Attempt     int        `json:"attempt"`
+		Target      string     `json:"target"`
+		NotBefore   *time.Time `json:"not_before"`
+		GivenUpFrom *time.Time `json:"given_up_from"`
 	} `json:"waiting"`
 	Usage *struct {
 		TotalTokens int  `json:"total_tokens"`
@@ -101,7 +102,8 @@ func (p *program) describeJob(answer jsontext.Value) (string, error) {
 		fmt.Fprintf(&out, "  tokens: %s\n", j.tokens())
 	}
 	if j.Waiting != nil {
-		fmt.Fprintf(&out, "  waiting: attempt %d at %s%s\n", j.Waiting.Attempt, visible(j.Waiting.Target), notBefore(j.Waiting.NotBefore))
+		fmt.Fprintf(&out, "  waiting: attempt %d at %s, for a free slot%s%s\n", j.Waiting.Attempt, visible(j.Waiting.Target),
+			when(", not before", j.Waiting.NotBefore), when(", given up from", j.Waiting.GivenUpFrom))
 	}
 	if j.Doubt != nil {
 		out.WriteString(p.describeDoubt(j.ID, *j.Doubt))
@@ -119,13 +121,6 @@ func (j shownJob) tokens() string {
 	default:
 		return strconv.Itoa(j.Usage.TotalTokens)
 	}
-}
-
-func notBefore(at *time.Time) string {
-	if at == nil {
-		return ""
-	}
-	return ", not before " + stamp(*at)
 }
 
 func (p *program) describeDoubts(answer jsontext.Value) (string, error) {
@@ -159,11 +154,17 @@ func (p *program) describeAttempt(answer jsontext.Value) (string, error) {
 // describeDoubt says of an attempt in doubt what it blocks, what happens by itself, and which commands end
 // the doubt; of a released one, that it may still win.
 func (p *program) describeDoubt(jobID string, d shownDoubt) string {
-	about := fmt.Sprintf("attempt %d at %s%s: %s %s", d.Attempt, visible(d.Target), since(d.Since), visible(d.Reason), visible(text(d.Detail)))
-	if d.State == "released" {
-		return fmt.Sprintf("  %s; released: it blocks nothing and may still win\n", about)
+	about := fmt.Sprintf("attempt %d at %s%s: %s", d.Attempt, visible(d.Target), when(", since", d.Since), visible(d.Reason))
+	if d.Detail != nil {
+		about += " (" + visible(*d.Detail) + ")"
 	}
+	const commands = "    fallproof jobs resolve %[1]s %[2]d     say how it ended: --outcome failed --note '…'\n" +
+		"    fallproof jobs cancel %[1]s %[2]d      fence it; it can never win\n"
 	var out strings.Builder
+	if d.State == "released" {
+		fmt.Fprintf(&out, "  %[3]s; released: it blocks nothing and may still win\n  To end it:\n"+commands, visible(jobID), d.Attempt, about)
+		return out.String()
+	}
 	fmt.Fprintf(&out, "  in doubt: %s\n  It may have taken effect, and blocks new attempts until the doubt ends.\n", about)
 	if d.Heard {
 		out.WriteString("  Its connection is open: an answer may still come.\n")
@@ -177,17 +178,16 @@ func (p *program) describeDoubt(jobID string, d shownDoubt) string {
 		out.WriteString("  By itself: nothing more is tried.\n")
 	}
 	fmt.Fprintf(&out, "  To end it:\n"+
-		"    fallproof jobs release %[1]s %[2]d     stop waiting; a late answer may still win\n"+
-		"    fallproof jobs resolve %[1]s %[2]d     say how it ended: --outcome failed --note '…'\n"+
-		"    fallproof jobs cancel %[1]s %[2]d      fence it; it can never win\n", visible(jobID), d.Attempt)
+		"    fallproof jobs release %[1]s %[2]d     stop waiting; a late answer may still win\n"+commands, visible(jobID), d.Attempt)
 	return out.String()
 }
 
-func since(at *time.Time) string {
+// when says since, or until, when something is; nothing where that is not known.
+func when(word string, at *time.Time) string {
 	if at == nil {
 		return ""
 	}
-	return ", since " + stamp(*at)
+	return word + " " + stamp(*at)
 }
 
 func times(n int) string {

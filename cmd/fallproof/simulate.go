@@ -16,8 +16,10 @@ func (p *program) simulateCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use: "simulate", Short: "Run the provider simulator alone", Args: cobra.NoArgs,
 		Long: "Serves a simulated OpenAI-compatible provider. A model whose name is a personality, or ends in one, behaves\n" +
-			"that way: faithful, plausible, late:3s …; --model gives any other name one.\n" +
-			"The first line on stdout is the base URL; the ledger of all requests is at /simulator/ledger.",
+			"that way; --model gives any other name one. They are:\n" + personalityNames() +
+			"some take an argument, as in late:3s, overloaded:500, flaky:20, renamed:MODEL or hold:late:1s.\n" +
+			"The first line on stdout is the base URL; the ledger of all requests is at /simulator/ledger, and models\n" +
+			"are changed while it runs: PUT /simulator/models/NAME {\"personality\": …, \"questions\": …, \"idempotency\": …}.",
 		Example: "  fallproof simulate --listen 127.0.0.1:4010\n" +
 			"  fallproof simulate --listen 127.0.0.1:0 --model alpha-large=faithful --model beta-medium=late:5s",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -31,6 +33,20 @@ func (p *program) simulateCommand() *cobra.Command {
 	command.Flags().StringVar(&listen, "listen", "127.0.0.1:4010", "address to listen on; port 0 takes a free one")
 	command.Flags().StringArrayVar(&models, "model", nil, "NAME=PERSONALITY; may be repeated")
 	return command
+}
+
+// personalityNames are all of them, in lines.
+func personalityNames() string {
+	var lines strings.Builder
+	length := 0
+	for _, kind := range simulator.Kinds() {
+		if length += len(kind) + 2; length > 96 {
+			lines.WriteString("\n")
+			length = len(kind) + 2
+		}
+		lines.WriteString("  " + string(kind))
+	}
+	return lines.String() + "\n"
 }
 
 func parseModels(written []string) (map[string]simulator.Personality, error) {

@@ -74,7 +74,10 @@ func viewDetail(j job.Job, attempts []job.Attempt) jobDetail {
 		switch {
 		case attempt.State == job.Starting:
 			detail.Waiting = &waitingView{
-				Attempt: attempt.Number, Target: attempt.Target.String(), NotBefore: moment(attempt.NotBefore), GivenUpFrom: moment(attempt.StartBy),
+				Attempt: attempt.Number, Target: attempt.Target.String(), GivenUpFrom: moment(attempt.StartBy),
+			}
+			if attempt.NotBefore.After(attempt.CreatedAt) { // else it waits for nothing but a slot
+				detail.Waiting.NotBefore = moment(attempt.NotBefore)
 			}
 		case attempt.State == job.Unknown, attempt.State == job.Released && detail.Doubt == nil && !j.State.Final():
 			detail.Doubt = viewDoubt(attempt)

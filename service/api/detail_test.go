@@ -130,9 +130,11 @@ func TestAWaitingJobSaysNotBeforeWhen(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	end := at.Add(time.Minute)
 	waiting := second(sentAttempt(2, job.Starting, 0))
-	waiting.Sends, waiting.NotBefore, waiting.StartBy = 0, at, end
+	waiting.Sends, waiting.NotBefore, waiting.StartBy, waiting.CreatedAt = 0, at, end, at.Add(-time.Second)
 	detail := viewDetail(job.Job{State: job.JobRunning}, []job.Attempt{sentAttempt(1, job.Failed, 0), waiting})
 	g.Expect(detail.Doubt).To(gomega.BeNil())
 	g.Expect(detail.Waiting).To(gomega.Equal(&waitingView{Attempt: 2, Target: "alpha/large", NotBefore: &at, GivenUpFrom: &end}))
+	waiting.CreatedAt = at
+	g.Expect(viewDetail(job.Job{State: job.JobRunning}, []job.Attempt{waiting}).Waiting.NotBefore).To(gomega.BeNil(), "it may begin at once")
 	g.Expect(viewDetail(job.Job{State: job.JobRunning}, []job.Attempt{sentAttempt(1, job.Running, 0)}).Waiting).To(gomega.BeNil())
 }

@@ -64,6 +64,7 @@ type Dispatcher struct {
 	die        context.CancelFunc
 
 	leasesKept chan struct{} // closed when the renewing has ended
+	swept      chan struct{} // closed when the sweeping has ended
 	watched    chan struct{} // closed when the watching has ended
 	watching   watching
 	stopQueue  func(context.Context) error
@@ -83,7 +84,7 @@ func New(options Options) (*Dispatcher, error) {
 		clients: map[string]providers.Provider{}, slots: map[string]*slots{},
 		flights: newFlights(), bells: newBells(), steps: inHand{refs: map[job.Ref]bool{}},
 		circuits: circuit.New(circuitOf(options.Config)), leasesKept: make(chan struct{}),
-		watched: make(chan struct{}), watching: watching{err: errNotWatching},
+		swept: make(chan struct{}), watched: make(chan struct{}), watching: watching{err: errNotWatching},
 	}
 	d.log = options.Logger.With("boot_id", d.bootID)
 	for name, provider := range options.Config.Providers {
@@ -115,16 +116,19 @@ func (d *Dispatcher) client(provider config.Provider) (providers.Provider, error
 // BootID names this incarnation in leases and histories.
 func (d *Dispatcher) BootID() string { return d.bootID }
 
-// Start works the doorbells until Shutdown, and sweeps once. Where it errs, nothing was begun that would be
+// Start works the doorbells until Shutdown, and sweeps at once and from then on. Where it errs, nothing was begun that would be
 // abandoned. It is called once.
 func (d *Dispatcher) Start(ctx context.Context) error {
 	go d.keepLeases()
 	go d.watch()
+	go d.keepSweeping()
 	// River's own context is not ctx: its end would cut work off in the middle. Shutdown ends it.
 	stop, err := d.store.StartQueue(context.WithoutCancel(ctx), d.queueConfig())
 	if err != nil {
+		d.stopIntake()
 		d.die()
 		<-d.leasesKept
+		<-d.swept
 		<-d.watched
 		return fmt.Errorf("the queue in the database did not start: %w", err)
 	}
@@ -156,6 +160,7 @@ func (d *Dispatcher) Shutdown(ctx context.Context) error {
 	}
 	d.die()
 	<-d.leasesKept
+	<-d.swept
 	<-d.watched
 	select {
 	case stopErr := <-stopped:

@@ -17,22 +17,18 @@ const spareWorkers = 64
 // has, and would warn that they are missing. There they bloat and are worth it.
 const sqliteScheme = "sqlite:"
 
-// queueConfig has one queue for each provider, so that a slow one keeps nobody else waiting, and one for
-// the sweep. How often they are polled is the store's to say.
+// queueConfig has one queue for each provider, so that a slow one keeps nobody else waiting. How often they
+// are polled is the store's to say.
 func (d *Dispatcher) queueConfig() *river.Config {
 	workers := river.NewWorkers()
 	river.AddWorker(workers, &turnWorker{d: d})
 	river.AddWorker(workers, &dueWorker{d: d})
-	river.AddWorker(workers, &sweepWorker{d: d})
-	queues := map[string]river.QueueConfig{sweepQueue: {MaxWorkers: 1}}
+	queues := map[string]river.QueueConfig{}
 	for name, provider := range d.config.Providers {
 		queues[store.QueueName(name)] = river.QueueConfig{MaxWorkers: max(provider.Concurrency, 1) + spareWorkers}
 	}
 	config := &river.Config{
 		ID: d.bootID, Logger: slog.New(onlyWarnings{d.log.Handler()}), Queues: queues, Workers: workers, MaxAttempts: 1,
-		PeriodicJobs: []*river.PeriodicJob{river.NewPeriodicJob(river.PeriodicInterval(d.options.Sweep),
-			func() (river.JobArgs, *river.InsertOpts) { return sweepArgs{}, &river.InsertOpts{Queue: sweepQueue} },
-			&river.PeriodicJobOpts{RunOnStart: true})},
 	}
 	d.retain(config)
 	if strings.HasPrefix(d.config.Store.URL, sqliteScheme) {

@@ -3,35 +3,32 @@ package dispatch
 import (
 	"context"
 	"errors"
-
-	"github.com/riverqueue/river"
+	"time"
 
 	"github.com/fallproof/fallproof/service/job"
 	"github.com/fallproof/fallproof/service/store"
 )
 
-const (
-	sweepQueue = "sweep"
-	sweepPage  = 100
-)
+// sweepPage is how many overdue attempts are read at once.
+const sweepPage = 100
 
-// sweepArgs is the periodic doorbell of the sweep; the leader among the replicas rings it.
-type sweepArgs struct{}
-
-// Kind names the doorbell to River.
-func (sweepArgs) Kind() string { return "attempt_sweep" }
-
-type sweepWorker struct {
-	river.WorkerDefaults[sweepArgs]
-	d *Dispatcher
-}
-
-// Work never fails: what could not be swept is overdue at the next ring as well.
-func (w *sweepWorker) Work(ctx context.Context, _ *river.Job[sweepArgs]) error {
-	if err := w.d.sweep(ctx); err != nil && ctx.Err() == nil {
-		w.d.log.Warn("the sweep did not finish", "error", err)
+// keepSweeping sweeps until nothing new is taken in. Every replica does so for all: River rings periodic jobs
+// on one leader alone, and after that one's death there is none for a quarter of a minute.
+func (d *Dispatcher) keepSweeping() {
+	defer close(d.swept)
+	ticker := time.NewTicker(d.options.Sweep)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-d.intake.Done():
+			return
+		case <-ticker.C:
+		}
+		// Whatever could not be swept is overdue the next time as well.
+		if err := d.sweep(d.intake); err != nil && d.intake.Err() == nil {
+			d.log.Warn("the sweep did not finish", "error", err)
+		}
 	}
-	return nil
 }
 
 // sweep ends what is overdue and makes the automatic steps that are late.

@@ -38,7 +38,8 @@ func TestNothingBeginsAtOrPastTheDeadline(t *testing.T) {
 		{name: "a wait that ends at it", age: 30 * time.Second,
 			cooling: cooling{alpha: 30 * time.Second, beta: time.Hour, gamma: time.Hour},
 			want: expectation{reason: "deadline_exceeded", why: map[providers.Target][]string{
-				alpha: {"deadline_exceeded"}, beta: {"deadline_exceeded"}, gamma: {"deadline_exceeded"}}}},
+				alpha: {"deadline_exceeded", "circuit_open"}, beta: {"deadline_exceeded", "circuit_open"},
+				gamma: {"deadline_exceeded", "circuit_open"}}}},
 		{name: "a retry that its provider put off past it", attempts: []job.Attempt{failed(alpha, bad, true)},
 			change: func(v *store.View) {
 				v.Attempts[0].RetryAt = now.Add(time.Hour)

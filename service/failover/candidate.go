@@ -16,6 +16,7 @@ type candidate struct {
 	reasons  []certification.Reason // why it may not be tried at all
 	proof    string                 // the certification that stands for it, if any
 	attempts []job.Attempt          // its own, of this job
+	cools    bool                   // this replica leaves it alone for a while
 	soonest  time.Time              // when it may be tried: no deadline of it is later; the view's now where none is known
 }
 
@@ -36,7 +37,8 @@ func survey(view store.View, rules Rules) []candidate {
 			pause := BackOff(len(c.attempts)-1, latest(view.Attempts).ID)
 			c.soonest = later(c.soonest, view.Now.Add(pause))
 		}
-		c.soonest = later(c.soonest, view.Now.Add(rules.cooling(target)))
+		cooling := rules.cooling(target)
+		c.cools, c.soonest = cooling > 0, later(c.soonest, view.Now.Add(cooling))
 		candidates = append(candidates, c)
 	}
 	return candidates
@@ -105,6 +107,9 @@ func (c candidate) whyNot(otherwise string) []string {
 	}
 	if !c.open() {
 		return []string{Tried}
+	}
+	if c.cools && otherwise == DeadlineExceeded {
+		return []string{otherwise, string(certification.CircuitOpen)}
 	}
 	return []string{otherwise}
 }

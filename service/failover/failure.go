@@ -3,6 +3,7 @@ package failover
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/fallproof/fallproof/contracts/certification"
 	"github.com/fallproof/fallproof/service/job"
@@ -32,9 +33,13 @@ func failure(view store.View, candidates []candidate, otherwise string) *job.Fai
 	return result
 }
 
-// late is the failure of a job that its deadline ends. What became of its last attempt is in the detail.
-func late(view store.View, f *job.Failure) *job.Failure {
+// late is the failure of a job that its deadline ends, since even the next target could be tried only
+// later. What became of its last attempt is in the detail.
+func late(view store.View, f *job.Failure, next *candidate) *job.Failure {
 	detail := fmt.Sprintf("nothing more could begin within %s of the job's creation", view.Job.Plan.Deadline)
+	if next.soonest.After(view.Now) {
+		detail += fmt.Sprintf(": %s not before %s", next.target, next.soonest.UTC().Format(time.RFC3339))
+	}
 	if f.Attempt != 0 {
 		detail += fmt.Sprintf("; attempt %d: %s", f.Attempt, f.Reason)
 	}

@@ -69,7 +69,7 @@ func Next(view store.View, rules Rules) store.Step {
 		case next == nil:
 			return store.Step{Failure: failure(view, candidates, Tried)}
 		case Remaining(view.Job, next.soonest) <= 0:
-			return store.Step{Failure: late(view, failure(view, candidates, DeadlineExceeded))}
+			return store.Step{Failure: late(view, failure(view, candidates, DeadlineExceeded), next)}
 		case rules.Fits != nil && !rules.Fits(next.target):
 			next.reasons = append(next.reasons, certification.ContextTooSmall)
 		default:

@@ -164,7 +164,11 @@ func (e *engine) StartQueue(ctx context.Context, config *river.Config) (func(con
 	if err != nil {
 		return nil, err
 	}
-	return client.Stop, client.Start(ctx)
+	err = client.Start(ctx)
+	if err != nil && strings.Contains(err.Error(), "prepared statement") {
+		err = fmt.Errorf("%w; behind a pooler in transaction mode add default_query_exec_mode=cache_describe to the URL", err)
+	}
+	return client.Stop, err
 }
 
 // Watch listens on a connection of its own.

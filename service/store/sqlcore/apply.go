@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fallproof/fallproof/contracts/certification"
+	"github.com/fallproof/fallproof/contracts/value"
 	"github.com/fallproof/fallproof/providers"
 	"github.com/fallproof/fallproof/service/job"
 	"github.com/fallproof/fallproof/service/store"
@@ -114,7 +115,18 @@ func (m *move) hadHappened() bool {
 		return true
 	}
 	won := m.attempt.State == job.Succeeded && m.job.CompletedBy == m.attempt.Number
-	return won && (m.change.Event == job.EventAnswer || m.change.Event == job.EventResolveSucceeded)
+	same := m.change.Answer != nil && sameResult(m.job.Result, m.change.Answer.Result)
+	return won && same && (m.change.Event == job.EventAnswer || m.change.Event == job.EventResolveSucceeded)
+}
+
+// sameResult compares by value: the one who repeats himself need not spell it as before.
+func sameResult(kept, said string) bool {
+	if kept == plain(said) {
+		return true
+	}
+	a, errA := value.Decode([]byte(kept))
+	b, errB := value.Decode([]byte(said))
+	return errA == nil && errB == nil && len(value.Diff(a, b)) == 0
 }
 
 func (m *move) heardSomething() bool {

@@ -81,6 +81,16 @@ func resolvedAsSucceeded(w *world) {
 	w.Expect(w.job(made).Result).To(Equal(`"by hand"`))
 	w.Expect(w.detail(made, job.HistoryJobSucceeded)).To(HaveKeyWithValue("note", "seen in the provider's log"))
 	w.Expect(w.apply(change).Moved).To(BeFalse(), "a repeated resolution is no second winner")
+	change.Answer.Result = ` "by h\u0061nd" `
+	w.Expect(w.apply(change).Moved).To(BeFalse(), "nor is the same in other letters")
+
+	change.Answer.Result = `"another"`
+	_, err := w.Store.Apply(w.ctx, change)
+	var illegal *store.IllegalTransition
+	w.Expect(errors.As(err, &illegal)).To(BeTrue(), "what contradicts the winner is refused, and not dropped in silence: %v", err)
+	w.Expect(w.apply(answer(made.Attempt.Ref, `"another"`)).Moved).To(BeFalse())
+	w.Expect(w.history(made)).To(HaveKeyWithValue(job.HistoryLateAnswer, 1), "what the provider said after all is kept")
+	w.Expect(w.job(made).Result).To(Equal(`"by hand"`))
 }
 
 func cancelledIsFenced(w *world) {

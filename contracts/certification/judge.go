@@ -24,6 +24,7 @@ type Judgement struct {
 	Dimensions []Dimension // prompt, structure, business, round trip
 	PassAll    []float64   // pass^k for k = 1, 2, … samples a case: see statistics.PassAll
 	Latency    *Latency    // nil where nothing was answered
+	Cases      []CaseFigures
 }
 
 // Dimension finds one dimension by its name.
@@ -52,7 +53,10 @@ func Judge(e Evidence) Judgement {
 	dimensions := append([]Dimension{judgeCensus(e.Checks, e.Thresholds.Prompt)}, t.dimensions()...)
 	requireEnforcement(&dimensions[1], e)
 	sayStopped(dimensions)
-	return Judgement{Verdict: VerdictOf(dimensions), Dimensions: dimensions, PassAll: t.passAll(), Latency: t.latency.figures(e.Deadline)}
+	return Judgement{
+		Verdict: VerdictOf(dimensions), Dimensions: dimensions, PassAll: t.passAll(), Latency: t.latency.figures(e.Deadline),
+		Cases: t.caseFigures(e.Checks),
+	}
 }
 
 // requireEnforcement lets the structure dimension pass only where the provider enforces the schema, if the

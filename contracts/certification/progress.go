@@ -31,4 +31,4 @@ func (p *Progress) Certain() bool {
 // Spent reports whether provider trouble has taken so much that the run cannot be conclusive.
 func (p *Progress) Spent() bool { return TroubleBudgetSpent(p.tally.troubled, p.tally.planned) }
 
-func (p *Progress) ready() bool { return !p.Spent() && len(p.tally.cases) >= p.cases }
+func (p *Progress) ready() bool { return !p.Spent() && p.tally.casesSeen() >= p.cases }

@@ -35,6 +35,8 @@ type Record struct {
 	Latency         *Latency         `json:"latency"`        // null where nothing was answered
 	Enforcement     Enforcement      `json:"enforcement"`
 	Warnings        []Finding        `json:"warnings"` // what is worth knowing and changes no verdict
+	Cases           []CaseFigures    `json:"cases"`    // by name
+	Evidence        *EvidenceRef     `json:"evidence"` // what is kept beside the record; null where nothing is
 	Parameters      Parameters       `json:"parameters"`
 	ServedModels    []string         `json:"served_models"`
 	Fingerprints    []string         `json:"fingerprints"`
@@ -80,6 +82,13 @@ type Finding struct {
 	Case   string `json:"case,omitempty"`
 	Sample int    `json:"sample,omitempty"`
 	Detail string `json:"detail,omitempty"`
+}
+
+// EvidenceRef names the evidence that is kept beside a record: every exchange of its run.
+type EvidenceRef struct {
+	Digest  string `json:"digest"`  // SHA-256 over the document, hexadecimal
+	Bytes   int64  `json:"bytes"`   // of the document, not compressed
+	Samples int    `json:"samples"` // of cases that it holds
 }
 
 // Parameters are what really left the machine, read off the wire bytes.

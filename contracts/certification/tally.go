@@ -29,9 +29,6 @@ type tally struct {
 	latency                        latencies
 }
 
-// caseCount is how often a case came out wholly well.
-type caseCount struct{ good, all int }
-
 func newTally(planned int, thresholds Thresholds) *tally {
 	return &tally{
 		planned:   planned,
@@ -44,6 +41,7 @@ func newTally(planned int, thresholds Thresholds) *tally {
 
 func (t *tally) add(o Observation) {
 	t.taken++
+	t.caseOf(o.Case).add(o)
 	own := []Finding{{Reason: o.Reason, Detail: o.Detail}}
 	switch o.Kind {
 	case Answered:
@@ -58,16 +56,6 @@ func (t *tally) add(o Observation) {
 	default:
 		t.troubled++
 		t.trouble.addSample(o, own)
-		return
-	}
-	count := t.cases[o.Case]
-	if count == nil {
-		count = &caseCount{}
-		t.cases[o.Case] = count
-	}
-	count.all++
-	if o.Kind == Answered && len(o.Structure)+len(o.Business) == 0 {
-		count.good++
 	}
 }
 
@@ -123,20 +111,32 @@ func (t *tally) judge(r *rate) Dimension {
 	return d
 }
 
+// casesSeen is how many cases have a sample that says something about the target.
+func (t *tally) casesSeen() int {
+	seen := 0
+	for _, c := range t.cases {
+		if c.all > 0 {
+			seen++
+		}
+	}
+	return seen
+}
+
 // passAll is pass^k averaged over the cases, for each k that every case has samples for.
 func (t *tally) passAll() []float64 {
-	figures := []float64{}
-	for k := 1; ; k++ {
+	figures, seen := []float64{}, t.casesSeen()
+	for k := 1; seen > 0; k++ {
 		sum := 0.0
 		for _, c := range t.cases {
+			if c.all == 0 {
+				continue
+			}
 			if c.all < k {
 				return figures
 			}
 			sum += statistics.PassAll(c.good, c.all, k)
 		}
-		if len(t.cases) == 0 {
-			return figures
-		}
-		figures = append(figures, sum/float64(len(t.cases)))
+		figures = append(figures, sum/float64(seen))
 	}
+	return figures
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/fallproof/fallproof/contracts/certification"
+	"github.com/fallproof/fallproof/contracts/evidence"
 	"github.com/fallproof/fallproof/providers"
 )
 
@@ -25,8 +26,13 @@ type Certifications interface {
 	// database's clock and validFor. An inconclusive record never displaces a judged one, nor does one
 	// of a weaker source (live > replay > simulated).
 	FinishRun(ctx context.Context, runID string, record certification.Record, validFor time.Duration) (stored certification.Record, won bool, err error)
+	// FinishRunWithEvidence is FinishRun of a run whose evidence is kept beside the record, in the same
+	// transaction; the record that is stored names it. Whoever does not win stores neither.
+	FinishRunWithEvidence(ctx context.Context, runID string, record certification.Record, kept evidence.Packed, validFor time.Duration) (stored certification.Record, won bool, err error)
 
 	Record(ctx context.Context, id string) (StoredRecord, error)
+	// Evidence is what is kept beside a record. ErrNotFound where there is none, or no such record.
+	Evidence(ctx context.Context, id string) (evidence.Packed, error)
 	// Records are newest first.
 	Records(ctx context.Context, filter RecordFilter) (items []StoredRecord, next string, err error)
 	// Revoke withdraws the proof that a record gives. Repeating it changes nothing. ErrNotFound.

@@ -38,6 +38,8 @@ var order = []row{
 	{packages: []string{"contracts/binding"}, pure: true, job: "a contract as it applies to one target"},
 	{packages: []string{"contracts/lint"}, job: "what is wrong with a contract before any call is paid for"},
 	{packages: []string{"contracts/certification"}, pure: true, job: "records, and whether a proof stands"},
+	{packages: []string{"contracts/evidence"}, pure: true, job: "what is kept of a run beside its record, without secrets"},
+	{packages: []string{"contracts/report"}, pure: true, job: "records and their evidence as people read them"},
 
 	// Above config, which reads the words of a job's life (what to do on doubt or refusal) from it.
 	{packages: []string{"service/job"}, pure: true, job: "job, attempt and the one table of transitions"},

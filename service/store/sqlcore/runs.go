@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/fallproof/fallproof/contracts/certification"
+	"github.com/fallproof/fallproof/contracts/evidence"
 	"github.com/fallproof/fallproof/service/store"
 )
 
@@ -85,8 +86,19 @@ func (c *Core) Samples(ctx context.Context, runID string) ([]store.Sample, error
 	})
 }
 
-// FinishRun implements store.Certifications. The run's row lock makes the first record the only one.
+// FinishRun implements store.Certifications.
 func (c *Core) FinishRun(ctx context.Context, runID string, record certification.Record, validFor time.Duration) (certification.Record, bool, error) {
+	return c.finishRun(ctx, runID, record, nil, validFor)
+}
+
+// FinishRunWithEvidence implements store.Certifications.
+func (c *Core) FinishRunWithEvidence(ctx context.Context, runID string, record certification.Record, kept evidence.Packed, validFor time.Duration) (certification.Record, bool, error) {
+	record.Evidence = &kept.Ref
+	return c.finishRun(ctx, runID, record, &kept, validFor)
+}
+
+// finishRun: the run's row lock makes the first record the only one.
+func (c *Core) finishRun(ctx context.Context, runID string, record certification.Record, kept *evidence.Packed, validFor time.Duration) (certification.Record, bool, error) {
 	if err := validSource(record.Source); err != nil {
 		return record, false, err
 	}
@@ -109,7 +121,10 @@ func (c *Core) FinishRun(ctx context.Context, runID string, record certification
 		record.RunID, record.RunName = run.ID, run.Name
 		record.IssuedAt, record.ExpiresAt = now, now.Add(validFor)
 		won = true
-		return record, c.appendRecord(ctx, tx, record)
+		if err := c.appendRecord(ctx, tx, record); err != nil || kept == nil {
+			return record, err
+		}
+		return record, appendEvidence(ctx, tx, record.ID, *kept)
 	})
 	return stored, won && err == nil, err
 }

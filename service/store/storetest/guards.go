@@ -156,6 +156,7 @@ func schemaIntent(w *world) {
 
 func schemaAppendOnly(w *world) {
 	w.create()
+	keptEvidence(w)
 	id := w.certify(fallback)
 	_, err := w.Store.Revoke(w.ctx, id, "drill", "test")
 	w.Expect(err).NotTo(HaveOccurred())
@@ -163,9 +164,10 @@ func schemaAppendOnly(w *world) {
 		"UPDATE events SET detail = ''", "DELETE FROM events",
 		"UPDATE certification_records SET verdict = 'certified'", "DELETE FROM certification_records",
 		"UPDATE certification_revocations SET reason = ''", "DELETE FROM certification_revocations",
+		"UPDATE certification_artifacts SET digest = ''", "DELETE FROM certification_artifacts",
 	}
 	if w.Postgres {
-		statements = append(statements, "TRUNCATE events", "TRUNCATE certification_records CASCADE", "TRUNCATE certification_revocations")
+		statements = append(statements, "TRUNCATE events", "TRUNCATE certification_records CASCADE", "TRUNCATE certification_revocations", "TRUNCATE certification_artifacts")
 	}
 	for _, statement := range statements {
 		w.Expect(w.raw(statement)).To(MatchError(ContainSubstring("append-only")), statement)

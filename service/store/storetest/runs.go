@@ -8,6 +8,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/fallproof/fallproof/contracts/certification"
+	"github.com/fallproof/fallproof/contracts/evidence"
 	"github.com/fallproof/fallproof/providers"
 	"github.com/fallproof/fallproof/service/job"
 	"github.com/fallproof/fallproof/service/store"
@@ -16,6 +17,7 @@ import (
 var runs = []behaviour{
 	{"two runners with one run name share the work and agree on one record", sharedRun},
 	{"a sample is claimed by one, taken over after its lease, finished once", samples},
+	{"evidence is kept beside the record of the runner that won, or not at all", keptEvidence},
 }
 
 func (w *world) openRun(name string) store.Run {
@@ -83,6 +85,54 @@ func samples(w *world) {
 	found, err := w.Store.Samples(w.ctx, run.ID)
 	w.Expect(err).NotTo(HaveOccurred())
 	w.Expect(found).To(HaveExactElements(HaveField("Evidence", `{"n":1}`)))
+}
+
+func keptEvidence(w *world) {
+	run := w.openRun(fresh("night"))
+	packed := make([]evidence.Packed, 6)
+	ids, winner := make([]string, len(packed)), atomic.Int64{}
+	together(len(packed), func(i int) {
+		ids[i] = fresh("cert")
+		kept, err := evidence.Pack(evidence.Document{CertificationID: ids[i], Samples: []evidence.Sample{{Content: "\u0000 שלום"}}})
+		w.Expect(err).NotTo(HaveOccurred())
+		packed[i] = kept
+		record, won, err := w.Store.FinishRunWithEvidence(w.ctx, run.ID, certification.Record{
+			ID: ids[i], Contract: "greeting", ProofDigest: "proof-beta/medium", Target: fallback,
+			Verdict: certification.Certified, Source: providers.SourceLive,
+		}, kept, time.Hour)
+		w.Expect(err).NotTo(HaveOccurred())
+		if won {
+			winner.Store(int64(i))
+			w.Expect(record.Evidence).To(Equal(&kept.Ref))
+		}
+	})
+	for i, id := range ids {
+		kept, err := w.Store.Evidence(w.ctx, id)
+		if int64(i) != winner.Load() {
+			w.Expect(err).To(MatchError(store.ErrNotFound), "a loser's evidence is not kept")
+			continue
+		}
+		w.Expect(err).NotTo(HaveOccurred())
+		w.Expect(kept).To(Equal(packed[i]))
+		record, err := w.Store.Record(w.ctx, id)
+		w.Expect(err).NotTo(HaveOccurred())
+		w.Expect(record.Evidence).To(Equal(&kept.Ref), "the record that is stored names it")
+		document, err := evidence.Open(kept.Content, *record.Evidence)
+		w.Expect(err).NotTo(HaveOccurred())
+		w.Expect(document.CertificationID).To(Equal(id))
+	}
+	_, err := w.Store.Evidence(w.ctx, w.certify(fallback))
+	w.Expect(err).To(MatchError(store.ErrNotFound), "a record without evidence has none")
+
+	refused := w.openRun(fresh("night"))
+	kept := packed[0]
+	kept.Content = nil // the schema refuses it
+	_, _, err = w.Store.FinishRunWithEvidence(w.ctx, refused.ID, certification.Record{
+		ID: fresh("cert"), Contract: "greeting", ProofDigest: "proof-beta/medium", Target: fallback,
+		Verdict: certification.Certified, Source: providers.SourceLive,
+	}, kept, time.Hour)
+	w.Expect(err).To(HaveOccurred())
+	w.Expect(w.openRun(refused.Name).RecordID).To(BeEmpty(), "no record without the evidence that it names")
 }
 
 var waitingAttempts = []behaviour{

@@ -1,0 +1,122 @@
+package evidence
+
+import (
+	"bytes"
+	"regexp"
+
+	"github.com/fallproof/fallproof/contracts/certification"
+)
+
+// Redacted stands where a secret stood.
+const Redacted = "[redacted]"
+
+// quoted is a quotation mark, escaped as often as JSON within JSON escapes it.
+const quoted = `\\*["']?`
+
+// secrets are the places where credentials stand, and the forms that they have. What a place or a form says
+// is a secret is taken out wherever it was found: in what was sent, in what a provider echoed, in a URL. A
+// provider's own key is taken out before that, by the client that knows it.
+var secrets = []struct {
+	pattern *regexp.Regexp
+	by      string
+}{
+	// Headers and members whose name says it.
+	{regexp.MustCompile(`(?i)\b((?:proxy-)?authorization` + quoted + `\s*[:=]\s*` + quoted + `\s*(?:bearer|basic|digest|negotiate)?\s*)[^\s"'\\,;}]{3,}`), "${1}" + Redacted},
+	{regexp.MustCompile(`(?i)\b((?:x-)?api[-_]?key|(?:access|refresh|auth|id|bearer)[-_]token|(?:client|app)[-_]secret|secret[-_](?:access[-_])?key|x-amz-security-token|set-cookie|cookie)(` +
+		quoted + `\s*[:=]\s*` + quoted + `)[^\s"'\\,;&}]{3,}`), "${1}${2}" + Redacted},
+	{regexp.MustCompile(`(?i)\b(bearer\s+)[a-z0-9._~+/=-]{16,}`), "${1}" + Redacted},
+	// URLs: user:password@, and parameters.
+	{regexp.MustCompile(`(?i)\b([a-z][a-z0-9+.-]*://)[^\s/@"'\\]+@`), "${1}" + Redacted + "@"},
+	{regexp.MustCompile(`(?i)([?&](?:key|token|sig|signature|auth|password|secret)=)[^&\s"'\\#]+`), "${1}" + Redacted},
+	// Keys that show by their form whose they are.
+	{regexp.MustCompile(`\b(?:sk|pk|rk)-[A-Za-z0-9_-]{16,}`), Redacted},
+	{regexp.MustCompile(`\b(?:fp|hf|gsk|r8|nvapi|xai|key|tok)[_-][A-Za-z0-9_-]{24,}`), Redacted},
+	{regexp.MustCompile(`\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}|xox[abeprs]-[A-Za-z0-9-]{10,})`), Redacted},
+	{regexp.MustCompile(`\b(?:A3T[A-Z0-9]|AKIA|ASIA)[A-Z0-9]{16}\b`), Redacted},
+	{regexp.MustCompile(`\bAIza[A-Za-z0-9_-]{30,}`), Redacted},
+	{regexp.MustCompile(`\bya29\.[A-Za-z0-9_-]{20,}`), Redacted},
+	{regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`), Redacted},
+	{regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|$)`), Redacted},
+}
+
+// Scrub takes out of text what is, or looks like, a credential. JSON stays JSON.
+func Scrub(text string) string {
+	for _, s := range secrets {
+		text = s.pattern.ReplaceAllString(text, s.by)
+	}
+	return text
+}
+
+// Scrub takes credentials out of everything in the document that came from elsewhere.
+func (d *Document) Scrub() {
+	for i := range d.Cases {
+		c := &d.Cases[i]
+		c.Unrenderable = Scrub(c.Unrenderable)
+		if c.Expected != nil {
+			c.Expected = []byte(Scrub(string(c.Expected)))
+		}
+		for j := range c.Messages {
+			c.Messages[j].Content = Scrub(c.Messages[j].Content)
+		}
+	}
+	for _, list := range [][]Sample{d.Samples, d.Calls} {
+		for i := range list {
+			list[i].scrub()
+		}
+	}
+}
+
+func (s *Sample) scrub() {
+	s.Detail, s.Content = Scrub(s.Detail), Scrub(s.Content)
+	for _, list := range [][]Finding{s.Structure, s.Business} {
+		for i := range list {
+			list[i].Detail = Scrub(list[i].Detail)
+		}
+	}
+	s.Exchange.scrub()
+	for i := range s.Before {
+		s.Before[i].scrub()
+	}
+}
+
+func (x *Exchange) scrub() {
+	x.Request, x.Answer, x.Error = Scrub(x.Request), Scrub(x.Answer), Scrub(x.Error)
+	if x.AnswerBinary != nil { // read byte by byte, so that broken UTF-8 hides nothing
+		for _, s := range secrets {
+			x.AnswerBinary = s.pattern.ReplaceAll(bytes.Clone(x.AnswerBinary), []byte(s.by))
+		}
+	}
+	for name, value := range x.Header {
+		x.Header[name] = scrubHeader(name, value)
+	}
+}
+
+// scrubHeader reads name and value together: the name alone may say what the value is.
+func scrubHeader(name, value string) string {
+	line := name + ": "
+	return Scrub(line + value)[len(line):]
+}
+
+// ScrubRecord takes credentials out of what findings quote.
+func ScrubRecord(r certification.Record) certification.Record {
+	scrub := func(list []certification.Finding) []certification.Finding {
+		out := make([]certification.Finding, len(list))
+		for i, f := range list {
+			f.Detail = Scrub(f.Detail)
+			out[i] = f
+		}
+		return out
+	}
+	dimensions := make([]certification.Dimension, len(r.Dimensions))
+	for i, d := range r.Dimensions {
+		d.Findings = scrub(d.Findings)
+		dimensions[i] = d
+	}
+	cases := make([]certification.CaseFigures, len(r.Cases))
+	for i, c := range r.Cases {
+		c.Findings = scrub(c.Findings)
+		cases[i] = c
+	}
+	r.Dimensions, r.Cases, r.Warnings = dimensions, cases, scrub(r.Warnings)
+	return r
+}

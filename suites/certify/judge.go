@@ -30,6 +30,7 @@ func Judge(e Evidence) (certification.Record, error) {
 	record.ID = id.String()
 	record.Verdict, record.Dimensions = judgement.Verdict, judgement.Dimensions
 	record.PassAll, record.Latency, record.Enforcement = judgement.PassAll, judgement.Latency, e.enforcement()
+	record.Cases = judgement.Cases
 	record.Planned, record.Taken, record.SamplesPerCase = e.planned(), len(e.Samples), samplesPerCase(e.Pair, e.Options)
 	record.Parameters = e.parameters()
 	record.ServedModels, record.Fingerprints = e.served()

@@ -12,6 +12,7 @@ import (
 	"github.com/onsi/ginkgo/v2/types"
 
 	"github.com/fallproof/fallproof/contracts/certification"
+	kept "github.com/fallproof/fallproof/contracts/evidence"
 )
 
 // ErrSecondRun says that Ginkgo runs its specs once in a process, and so does Run.
@@ -141,6 +142,9 @@ func gather(ctx context.Context, options Options, dry bool) ([]judged, error) {
 		if err != nil {
 			return nil, fmt.Errorf("certify %s: %w", evidence.Pair, err)
 		}
+		if evidence.Record == nil {
+			record = kept.ScrubRecord(record)
+		}
 		all[i] = judged{evidence, record}
 	}
 	return all, nil
@@ -157,7 +161,11 @@ func finish(ctx context.Context, options Options, all []judged, result *Result) 
 			result.addEarlier(j.record, earlier)
 			continue
 		}
-		stored, _, err := options.Store.FinishRun(ctx, j.evidence.Run.ID, j.record, j.evidence.Pair.Contract.ValidFor)
+		packed, err := j.evidence.artifact(j.record)
+		if err != nil {
+			return fmt.Errorf("certify %s: %w", j.evidence.Pair, err)
+		}
+		stored, _, err := options.Store.FinishRunWithEvidence(ctx, j.evidence.Run.ID, j.record, packed, j.evidence.Pair.Contract.ValidFor)
 		if err != nil {
 			return fmt.Errorf("certify %s: %w", j.evidence.Pair, err)
 		}

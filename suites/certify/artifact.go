@@ -1,0 +1,165 @@
+package certify
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/fallproof/fallproof/contracts"
+	"github.com/fallproof/fallproof/contracts/certification"
+	"github.com/fallproof/fallproof/contracts/evidence"
+	"github.com/fallproof/fallproof/contracts/value"
+)
+
+// artifact is what is kept of the run beside its record: the exchanges with what was found in them, and
+// each case's prompt as the target was sent it. Nothing that looks like a credential is in it.
+func (e Evidence) artifact(record certification.Record) (evidence.Packed, error) {
+	if err := e.prepare(); err != nil {
+		return evidence.Packed{}, err
+	}
+	d := evidence.Document{
+		CertificationID: record.ID, Contract: record.Contract, Target: record.Target.String(), ProofDigest: record.ProofDigest,
+		Samples: make([]evidence.Sample, 0, len(e.Samples)), Calls: []evidence.Sample{},
+	}
+	for _, each := range e.Pair.Contract.Cases {
+		d.Cases = append(d.Cases, e.artifactCase(each))
+	}
+	reads := readsOf(e.Pair.Contract)
+	for i, o := range e.observe() {
+		d.Samples = append(d.Samples, e.artifactSample(e.Samples[i], o, e.read[i].outcome.Content, reads))
+	}
+	for _, call := range e.calls() {
+		kept := artifactExchanges(*call.sample)
+		read := call.sample.reading(e.Pair)
+		kept.Call, kept.Content = call.name, strings.ToValidUTF8(read.outcome.Content, "\uFFFD")
+		kept.Kind, kept.Reason, kept.Detail = certification.Answered, "", ""
+		if read.trouble || !read.answered() {
+			kept.Kind, kept.Reason, kept.Detail = certification.Unusable, string(read.outcome.Reason), oneLine(read.outcome.Detail)
+		}
+		if read.trouble {
+			kept.Kind = certification.Trouble
+		}
+		d.Calls = append(d.Calls, kept)
+	}
+	d.Scrub()
+	return evidence.Pack(d)
+}
+
+func (e Evidence) artifactCase(each contracts.Case) evidence.Case {
+	kept := evidence.Case{Name: each.Name, Messages: []evidence.Message{}}
+	if each.Expected != nil {
+		kept.Expected = jsontext.Value(value.Encode(map[string]any(each.Expected)))
+	}
+	request, err := e.binding.Request(each.Input)
+	if err != nil {
+		kept.Unrenderable = oneLine(err.Error())
+		return kept
+	}
+	wire, err := e.Pair.Profile.WireMessages(request.Messages)
+	if err != nil {
+		kept.Unrenderable = oneLine(err.Error())
+		return kept
+	}
+	for _, m := range wire {
+		kept.Messages = append(kept.Messages, evidence.Message{Role: m.Role, Content: m.Content})
+	}
+	return kept
+}
+
+func (e Evidence) artifactSample(s Sample, o certification.Observation, content string, reads map[string][]string) evidence.Sample {
+	kept := artifactExchanges(s)
+	kept.Case, kept.Index, kept.Kind, kept.Reason, kept.Detail = o.Case, o.Index, o.Kind, o.Reason, oneLine(o.Detail)
+	kept.Content = strings.ToValidUTF8(content, "\uFFFD")
+	paths := e.paths(content, len(o.Structure))
+	for i, f := range o.Structure {
+		kept.Structure = append(kept.Structure, evidence.Finding{Reason: f.Reason, Detail: f.Detail, Pointers: paths[i]})
+	}
+	for _, f := range o.Business {
+		kept.Business = append(kept.Business, evidence.Finding{Reason: f.Reason, Detail: f.Detail, Pointers: slices.Clone(reads[f.Reason])})
+	}
+	return kept
+}
+
+// paths are where in the content each of the structure's findings is. An answer that was not read to its
+// end has none.
+func (e Evidence) paths(content string, count int) [][]string {
+	paths := make([][]string, count)
+	_, faults := e.binding.Structure().Judge(content)
+	for i := range paths {
+		paths[i] = []string{}
+		if len(faults) == count && faults[i].InstancePath != "" {
+			paths[i] = append(paths[i], faults[i].InstancePath)
+		}
+	}
+	return paths
+}
+
+func artifactExchanges(s Sample) evidence.Sample {
+	kept := evidence.Sample{
+		Index: s.Index, Exchange: artifactExchange(s.Seen), Structure: []evidence.Finding{}, Business: []evidence.Finding{},
+	}
+	for _, before := range s.Before {
+		kept.Before = append(kept.Before, artifactExchange(before))
+	}
+	return kept
+}
+
+func artifactExchange(s Seen) evidence.Exchange {
+	x := evidence.Exchange{
+		AttemptID: s.AttemptID, Request: s.Request, Status: s.Status, Answer: s.Answer, AnswerBinary: s.AnswerBinary,
+		Complete: s.Complete, TooLarge: s.TooLarge, Error: s.Error, Started: s.Started, Finished: s.Finished,
+	}
+	if !utf8.ValidString(x.Request) {
+		x.Request = strings.ToValidUTF8(x.Request, "\uFFFD")
+	}
+	for name, text := range s.Header {
+		if x.Header == nil {
+			x.Header = map[string]string{}
+		}
+		x.Header[name] = text
+	}
+	return x
+}
+
+// call is a call that is no sample of a case.
+type call struct {
+	name   string
+	sample *Sample
+}
+
+// calls are those of them that were made.
+func (e Evidence) calls() []call {
+	all := []call{{"canary", e.Canary}, {"schema probe", e.Probe}, {"schema probe without schema", e.Free}}
+	return slices.DeleteFunc(all, func(c call) bool { return c.sample == nil })
+}
+
+// member is a path of the answer in a check: output.total, output.lines.
+var member = regexp.MustCompile(`\boutput((?:\.[A-Za-z_][A-Za-z0-9_]*\b)+)(\s*\()?`)
+
+// readsOf are, for each check, the JSON pointers to the parts of the answer that it reads, so that people
+// can be shown them where the check fails. It is read off the expression, not evaluated: a hint.
+func readsOf(c *contracts.Contract) map[string][]string {
+	reads := map[string][]string{}
+	for _, check := range c.Checks {
+		pointers := []string{}
+		for _, found := range member.FindAllStringSubmatch(check.Expr, -1) {
+			names := strings.Split(found[1][1:], ".")
+			if found[2] != "" { // the last name is a function's: output.lines.all(…)
+				names = names[:len(names)-1]
+			}
+			pointer := ""
+			for _, name := range names {
+				pointer = value.Pointer(pointer, name)
+			}
+			if pointer != "" && !slices.Contains(pointers, pointer) {
+				pointers = append(pointers, pointer)
+			}
+		}
+		reads[check.Name] = pointers
+	}
+	return reads
+}
+

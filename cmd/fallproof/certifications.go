@@ -18,7 +18,7 @@ import (
 
 func (p *program) certificationsCommand() *cobra.Command {
 	return group("certifications", "Certification records",
-		p.certificationsListCommand(), p.certificationsShowCommand(), p.certificationsRevokeCommand())
+		p.certificationsListCommand(), p.certificationsShowCommand(), p.certificationsEvidenceCommand(), p.certificationsRevokeCommand())
 }
 
 // recordView is a record as scripts read it: the same members as the API's.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/fallproof/fallproof/contracts/evidence"
 	"github.com/fallproof/fallproof/service/job"
 	"github.com/fallproof/fallproof/service/store"
 )
@@ -75,6 +76,10 @@ func (b bounded) Events(ctx context.Context, owner, jobID string, after int64) (
 
 func (b bounded) Record(ctx context.Context, id string) (store.StoredRecord, error) {
 	return within(ctx, b.limit, func(ctx context.Context) (store.StoredRecord, error) { return b.Store.Record(ctx, id) })
+}
+
+func (b bounded) Evidence(ctx context.Context, id string) (evidence.Packed, error) {
+	return within(ctx, b.limit, func(ctx context.Context) (evidence.Packed, error) { return b.Store.Evidence(ctx, id) })
 }
 
 func (b bounded) Records(ctx context.Context, filter store.RecordFilter) ([]store.StoredRecord, string, error) {

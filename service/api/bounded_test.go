@@ -14,6 +14,7 @@ import (
 
 	"github.com/onsi/gomega"
 
+	"github.com/fallproof/fallproof/contracts/evidence"
 	"github.com/fallproof/fallproof/service/api"
 	"github.com/fallproof/fallproof/service/config"
 	"github.com/fallproof/fallproof/service/dispatch"
@@ -67,6 +68,10 @@ func (h hung) Events(ctx context.Context, _, _ string, _ int64) (store.History, 
 
 func (h hung) Record(ctx context.Context, _ string) (store.StoredRecord, error) {
 	return store.StoredRecord{}, h.hang(ctx, "Record")
+}
+
+func (h hung) Evidence(ctx context.Context, _ string) (evidence.Packed, error) {
+	return evidence.Packed{}, h.hang(ctx, "Evidence")
 }
 
 func (h hung) Records(ctx context.Context, _ store.RecordFilter) ([]store.StoredRecord, string, error) {
@@ -125,6 +130,7 @@ func TestAStoreThatHangsAsksToTryAgain(t *testing.T) {
 		"Attempt":   {http.MethodGet, "/v1/jobs/x/attempts/1", ""},
 		"Attempts":  {http.MethodGet, "/v1/jobs/x/attempts", ""},
 		"Events":    {http.MethodGet, "/v1/jobs/x/events", ""},
+		"Evidence":  {http.MethodGet, "/v1/certifications/x/evidence", ""},
 		"Record":    {http.MethodGet, "/v1/certifications/x", ""},
 		"Records":   {http.MethodGet, "/v1/certifications", ""},
 		"Revoke":    {http.MethodPost, "/v1/certifications/x/revoke", `{"reason": "r"}`},

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/fallproof/fallproof/contracts/evidence"
 	"github.com/fallproof/fallproof/providers"
 	"github.com/fallproof/fallproof/service/store"
 )
@@ -46,6 +47,25 @@ func (s *Server) getCertification(c *gin.Context) error {
 		return err
 	}
 	answer(c, http.StatusOK, viewCertification(record))
+	return nil
+}
+
+// getEvidence answers with the very bytes that the record's digest names.
+func (s *Server) getEvidence(c *gin.Context) error {
+	id, err := pathID(c, "id")
+	if err != nil {
+		return err
+	}
+	kept, err := s.store.Evidence(c.Request.Context(), id)
+	if err != nil {
+		return err
+	}
+	text, err := evidence.Text(kept.Content, kept.Ref)
+	if err != nil {
+		return err
+	}
+	c.Header("Cache-Control", "no-store")
+	c.Data(http.StatusOK, "application/json", text)
 	return nil
 }
 

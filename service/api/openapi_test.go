@@ -10,6 +10,7 @@ import (
 	"github.com/onsi/gomega"
 
 	"github.com/fallproof/fallproof/contracts/certification"
+	"github.com/fallproof/fallproof/contracts/evidence"
 	"github.com/fallproof/fallproof/contracts/value"
 	"github.com/fallproof/fallproof/service/config"
 )
@@ -79,7 +80,7 @@ func TestSchemasNameWhatTheViewsWrite(t *testing.T) {
 		"JobDetail": jobDetail{}, "Doubt": doubtView{}, "NextStep": nextStepView{}, "Waiting": waitingView{}, "TotalUsage": usageView{},
 		"DoubtPage": doubtPage{}, "Job": jobView{}, "Failure": failureView{}, "Attempt": attemptView{}, "Event": eventView{},
 		"ContractSummary": contractSummary{}, "Contract": contractView{}, "Route": routeView{}, "Target": targetView{},
-		"Certification": certificationView{Record: certification.Record{}}, "JobPage": page[jobView]{}, "Status": statusView{}, "Readiness": readinessView{},
+		"Certification": certificationView{Record: certification.Record{}}, "Evidence": evidence.Document{}, "JobPage": page[jobView]{}, "Status": statusView{}, "Readiness": readinessView{},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := gomega.NewWithT(t)

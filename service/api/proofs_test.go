@@ -1,13 +1,20 @@
 package api_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"net/http"
+	"strconv"
 	"testing"
+	"time"
 
 	"github.com/onsi/gomega"
 
+	"github.com/fallproof/fallproof/contracts/certification"
+	"github.com/fallproof/fallproof/contracts/evidence"
 	"github.com/fallproof/fallproof/contracts/value"
 	"github.com/fallproof/fallproof/providers"
+	"github.com/fallproof/fallproof/service/store"
 )
 
 func TestTheCatalogueIsReadable(t *testing.T) {
@@ -96,4 +103,31 @@ func TestRecordsAreListed(t *testing.T) {
 	}
 	s.refused(http.StatusBadRequest, "invalid-parameter", s.client, http.MethodGet, "/v1/certifications?target=spare", "")
 	s.refused(http.StatusNotFound, "not-found", s.client, http.MethodGet, "/v1/certifications/nothing", "")
+}
+
+// Evidence is read by whoever may read the record, byte for byte as its digest says.
+func TestEvidenceIsServed(t *testing.T) {
+	s := newService(t)
+	run, err := s.store.OpenRun(s.ctx, store.Run{ID: "run-1", Name: "night", Contract: "support-triage", ProofDigest: "d", Target: providers.Target{Provider: "spare", Model: "m"}})
+	s.Expect(err).NotTo(gomega.HaveOccurred())
+	kept, err := evidence.Pack(evidence.Document{CertificationID: "cert-1", Samples: []evidence.Sample{{Case: "one", Content: "שלום <b>"}}})
+	s.Expect(err).NotTo(gomega.HaveOccurred())
+	_, _, err = s.store.FinishRunWithEvidence(s.ctx, run.ID, certification.Record{
+		ID: "cert-1", Contract: run.Contract, ProofDigest: run.ProofDigest, Target: run.Target, Verdict: certification.Rejected, Source: providers.SourceLive,
+	}, kept, time.Hour)
+	s.Expect(err).NotTo(gomega.HaveOccurred())
+
+	got := s.send(s.client, http.MethodGet, "/v1/certifications/cert-1/evidence", "")
+	s.Expect(got.Status).To(gomega.Equal(http.StatusOK), got.Text)
+	sum := sha256.Sum256([]byte(got.Text))
+	record := s.send(s.client, http.MethodGet, "/v1/certifications/cert-1", "").Body
+	s.Expect(record["evidence"]).To(gomega.Equal(map[string]any{
+		"digest": hex.EncodeToString(sum[:]), "bytes": value.Number(strconv.Itoa(len(got.Text))), "samples": value.Number("1"),
+	}))
+
+	s.refused(http.StatusUnauthorized, "unauthorized", "", http.MethodGet, "/v1/certifications/cert-1/evidence", "")
+	s.refused(http.StatusNotFound, "not-found", s.client, http.MethodGet, "/v1/certifications/cert-2/evidence", "")
+	without := s.certify(providers.Target{Provider: "spare", Model: "faithful"})
+	s.Expect(s.send(s.client, http.MethodGet, "/v1/certifications/"+without, "").Body["evidence"]).To(gomega.BeNil())
+	s.refused(http.StatusNotFound, "not-found", s.client, http.MethodGet, "/v1/certifications/"+without+"/evidence", "")
 }

@@ -119,6 +119,10 @@ func (s *Server) proofRoutes() []route {
 			Scope: scopeAny, Handle: s.getCertification, Answers: ok("Certification"), Problems: []Kind{NotFound},
 		},
 		{
+			Method: http.MethodGet, Path: "/v1/certifications/:id/evidence", Name: "getEvidence", Summary: "Every exchange of the run that the record judges, without credentials",
+			Scope: scopeAny, Handle: s.getEvidence, Answers: ok("Evidence"), Problems: []Kind{NotFound},
+		},
+		{
 			Method: http.MethodPost, Path: "/v1/certifications/:id/revoke", Name: "revokeCertification", Summary: "Withdraw the proof that a record gives",
 			Scope: store.ScopeOperator, Handle: s.revokeCertification, Body: "Revocation", Answers: ok("Certification"), Problems: []Kind{NotFound},
 		},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/fallproof/fallproof/contracts/evidence"
 	"github.com/fallproof/fallproof/service/config"
 	"github.com/fallproof/fallproof/service/dispatch"
 	"github.com/fallproof/fallproof/service/failover"
@@ -54,6 +55,7 @@ type Store interface {
 	Attempts(ctx context.Context, owner, jobID string) ([]job.Attempt, error)
 	Events(ctx context.Context, owner, jobID string, after int64) (store.History, error)
 	Record(ctx context.Context, id string) (store.StoredRecord, error)
+	Evidence(ctx context.Context, id string) (evidence.Packed, error)
 	Records(ctx context.Context, filter store.RecordFilter) (items []store.StoredRecord, next string, err error)
 	Revoke(ctx context.Context, id, reason, by string) (store.StoredRecord, error)
 	Ping(ctx context.Context) error

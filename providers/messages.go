@@ -9,7 +9,8 @@ import (
 
 // WireMessages maps a contract's messages to what a target with this profile is sent: role names as it
 // declares them, and with system_role merge the system text in front of the first user message.
-// Prompt checks count these, the wire format sends these, so both mean the same bytes.
+// Prompt checks count these, the wire format sends these, so both mean the same bytes. With control_tokens
+// break a control token of the model inside a content no longer reads as one.
 //
 // It refuses what no provider can be meant to receive: no message at all, an unknown role, an empty
 // content (the template produced nothing) and invalid UTF-8 (an encoder would silently replace it).
@@ -22,6 +23,7 @@ func (p Profile) WireMessages(messages []Message) ([]Message, error) {
 			return nil, fmt.Errorf("message %d: %w", i+1, err)
 		}
 	}
+	messages = p.breakControls(messages)
 	switch p.SystemRole {
 	case RoleSystem, "":
 		return slices.Clone(messages), nil
@@ -74,4 +76,27 @@ func mergeSystem(messages []Message) []Message {
 	}
 	merged[user].Content = text + "\n\n" + merged[user].Content
 	return merged
+}
+
+// breaker is the invisible character that breaks a control token: U+2060, word joiner. A model reads the token
+// as the text that it is, and a person sees no difference.
+const breaker = "\u2060"
+
+// breakControls returns messages whose contents hold none of the profile's control tokens. The breaker stands
+// behind a token's first character, so that no part of it can be read as another token.
+func (p Profile) breakControls(messages []Message) []Message {
+	if p.ControlTokens != ControlTokensBreak || p.Breaks == "" {
+		return messages
+	}
+	var pairs []string
+	for token := range strings.SplitSeq(p.Breaks, "\n") {
+		_, first := utf8.DecodeRuneInString(token)
+		pairs = append(pairs, token, token[:first]+breaker+token[first:])
+	}
+	replacer := strings.NewReplacer(pairs...)
+	broken := slices.Clone(messages)
+	for i := range broken {
+		broken[i].Content = replacer.Replace(broken[i].Content)
+	}
+	return broken
 }

@@ -22,6 +22,9 @@ const (
 	TokenizerNone   = "none" // token checks are reported as not verified
 	TokenizerOwn    = "file" // a tokenizer.json, in Profile.TokenizerFile
 
+	ControlTokensKeep  = "keep"  // what a user typed is sent as it is; the default
+	ControlTokensBreak = "break" // each control token typed into a message is sent with an invisible character in it
+
 	NativeLlamaCpp = "llama.cpp" // POST /apply-template and POST /tokenize
 	NativeVLLM     = "vllm"      // POST /tokenize with messages
 
@@ -67,8 +70,12 @@ type Profile struct {
 	BOSToken       string  `json:"bos_token,omitempty"`       // what the template calls bos_token; "" = the model has none
 	EOSToken       string  `json:"eos_token,omitempty"`       // what the template calls eos_token
 	AddBOS         bool    `json:"add_bos,omitempty"`         // the server puts BOS before the rendered prompt, whatever is in it
+	ControlTokens  string  `json:"control_tokens,omitempty"`  // keep | break; "" = keep
 	TokenTolerance float64 `json:"token_tolerance,omitempty"` // by which share the provider's count may differ from ours; 0 = the default
 	Native         string  `json:"native,omitempty"`          // whom to ask for the server's own rendering: "" | llama.cpp | vllm
+
+	// Breaks are the control tokens to be broken, one a line, as the files above have them.
+	Breaks string `json:"breaks,omitempty"`
 }
 
 // DefaultTokenTolerance is the share by which counts may differ where a profile says nothing.

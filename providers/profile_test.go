@@ -51,6 +51,7 @@ func TestProfileValidate(t *testing.T) {
 		"tokenizer with its file": {func(p *providers.Profile) {
 			p.Tokenizer, p.TokenizerFile = "file", providers.NewFile("t.json", "{}")
 		}, ""},
+		"control tokens":     {func(p *providers.Profile) { p.ControlTokens = "drop" }, `control_tokens: "drop" is not allowed; want one of keep, break`},
 		"native":             {func(p *providers.Profile) { p.Native = "ollama" }, `native: "ollama" is not allowed; want one of llama.cpp, vllm`},
 		"tolerance":          {func(p *providers.Profile) { p.TokenTolerance = 10 }, "token_tolerance: 10 is not a share"},
 		"negative":           {func(p *providers.Profile) { p.TokenTolerance = -0.1 }, "token_tolerance: -0.1 is not a share"},
@@ -128,6 +129,9 @@ func TestProfileFiles(t *testing.T) {
 	g.Expect(with("a.jinja", "x", 0.1)).To(gomega.Equal(with("a.jinja", "x", 0)))
 	g.Expect(with("a.jinja", "x", 0.2)).NotTo(gomega.Equal(with("a.jinja", "x", 0)))
 	g.Expect(with("a.jinja", "", 0)).NotTo(gomega.Equal(sound().Digest()), "an empty template is a template")
+	keeping := sound()
+	keeping.ControlTokens = "keep"
+	g.Expect(keeping.WithDefaults().Digest()).To(gomega.Equal(sound().Digest()))
 	g.Expect(providers.Profile{}.Tolerance()).To(gomega.Equal(0.1))
 	g.Expect(providers.Profile{TokenTolerance: 0.3}.Tolerance()).To(gomega.Equal(0.3))
 }
@@ -202,4 +206,21 @@ func TestParseTarget(t *testing.T) {
 		_, err := providers.ParseTarget(bad)
 		g.Expect(err).To(gomega.MatchError(gomega.ContainSubstring("want PROVIDER/MODEL")), bad)
 	}
+}
+
+// TestWireMessagesBreakControlTokens: where it is declared, none of them reaches the server as a token.
+func TestWireMessagesBreakControlTokens(t *testing.T) {
+	g := gomega.NewWithT(t)
+	p := providers.Profile{SystemRole: "merge", ControlTokens: "break", Breaks: "<|im_end|>\n<s>x\n<s>\n｜A｜"}
+	given := []providers.Message{{Role: "system", Content: "a <s> b"}, {Role: "user", Content: "<|im_end|><|im_end|> <s>x ｜A｜ <S> <|im_end"}}
+	sent, err := p.WireMessages(given)
+	g.Expect(err).NotTo(gomega.HaveOccurred())
+	g.Expect(sent).To(gomega.Equal([]providers.Message{{
+		Role: "user", Content: "a <\u2060s> b\n\n<\u2060|im_end|><\u2060|im_end|> <\u2060s>x ｜\u2060A｜ <S> <|im_end",
+	}}))
+	g.Expect(given[0].Content).To(gomega.Equal("a <s> b"), "the contract's own messages are never changed")
+	p.ControlTokens = ""
+	sent, err = p.WireMessages(given)
+	g.Expect(err).NotTo(gomega.HaveOccurred())
+	g.Expect(sent[0].Content).To(gomega.ContainSubstring("<|im_end|>"))
 }

@@ -16,8 +16,12 @@ func (p Profile) WithDefaults() Profile {
 			*f.value = f.fallback
 		}
 	}
+	// Both defaults are kept as absent, so that they are no part of the digest.
 	if p.TokenTolerance == DefaultTokenTolerance {
-		p.TokenTolerance = 0 // how the default is kept, so that it is no part of the digest
+		p.TokenTolerance = 0
+	}
+	if p.ControlTokens == ControlTokensKeep {
+		p.ControlTokens = ""
 	}
 	return p
 }
@@ -64,6 +68,10 @@ func (p Profile) validateHosting() []error {
 	natives := []string{NativeLlamaCpp, NativeVLLM}
 	if p.Native != "" && !slices.Contains(natives, p.Native) {
 		errs = append(errs, notAllowed("native", p.Native, natives))
+	}
+	breaks := []string{ControlTokensKeep, ControlTokensBreak}
+	if p.ControlTokens != "" && !slices.Contains(breaks, p.ControlTokens) {
+		errs = append(errs, notAllowed("control_tokens", p.ControlTokens, breaks))
 	}
 	if !(p.TokenTolerance >= 0 && p.TokenTolerance <= 1) {
 		errs = append(errs, fmt.Errorf("token_tolerance: %v is not a share; want 0.01 to 1", p.TokenTolerance))

@@ -1,10 +1,12 @@
 package chattemplate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/fallproof/fallproof/providers"
 	"github.com/fallproof/fallproof/providers/tokens"
@@ -87,6 +89,17 @@ func (c *Chat) Controls() []string {
 	}
 	slices.Sort(controls)
 	return slices.Compact(controls)
+}
+
+// Breakable are all marks and controls that can be broken without harm: a single character cannot, and what
+// holds a line break could not be told apart in a list. Longer ones stand before what they begin with.
+func (c *Chat) Breakable() []string {
+	all := append(c.Marks(), c.Controls()...)
+	all = slices.DeleteFunc(all, func(token string) bool {
+		return utf8.RuneCountInString(token) < 2 || strings.Contains(token, "\n")
+	})
+	slices.SortFunc(all, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), strings.Compare(a, b)) })
+	return slices.Compact(all)
 }
 
 // Tokenizer is the model's tokenizer; nil where none is declared.

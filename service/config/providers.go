@@ -145,7 +145,9 @@ func (r *reader) models(provider, f field, p Provider) map[string]providers.Prof
 }
 
 func (r *reader) profile(f field, p Provider) providers.Profile {
-	s := r.mapping(f, "context_window", "tokenizer", "system_role", "temperature", "max_tokens_field", "structured_output")
+	s := r.mapping(f, append([]string{
+		"context_window", "tokenizer", "system_role", "temperature", "max_tokens_field", "structured_output",
+	}, hostingKeys...)...)
 	profile := providers.Profile{
 		BaseURL:          p.BaseURL,
 		Model:            f.key,
@@ -159,7 +161,9 @@ func (r *reader) profile(f field, p Provider) providers.Profile {
 
 		Reconcile:         p.Reconcile,
 		IdempotencyHeader: p.Idempotent,
-	}.WithDefaults()
+	}
+	r.hosting(&profile, s)
+	profile = profile.WithDefaults()
 	if r.err == nil {
 		r.blame(f, s, profile.Validate())
 	}

@@ -138,7 +138,10 @@ func (r *reader) address(f field, fallback string) string {
 
 // path resolves a relative path at the file's own folder, so that it means the same from everywhere.
 func (r *reader) path(f field) string {
-	path := r.text(f, "")
+	return r.resolve(r.text(f, ""))
+}
+
+func (r *reader) resolve(path string) string {
 	if path == "" || filepath.IsAbs(path) {
 		return path
 	}

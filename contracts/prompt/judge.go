@@ -9,6 +9,7 @@ import (
 
 	"github.com/fallproof/fallproof/contracts"
 	"github.com/fallproof/fallproof/providers"
+	"github.com/fallproof/fallproof/providers/chattemplate"
 )
 
 // Reason is why a prompt fails, in one word.
@@ -21,6 +22,9 @@ const (
 	RenderFailed    Reason = "render_failed"    // rendering failed in another way
 	UnusedVariable  Reason = "unused_variable"  // no message uses a field that the case has
 	RoleNotAccepted Reason = "role_not_accepted"
+	TemplateFailed  Reason = "template_failed" // the target's chat template cannot be rendered, or changes a message
+	DoubleBOS       Reason = "double_bos"      // the model sees more than one begin-of-sequence token
+	MissingBOS      Reason = "missing_bos"     // it sees none, and the profile declares one
 	WindowExceeded  Reason = "window_exceeded" // prompt and answer do not fit the context window
 	CountFailed     Reason = "count_failed"    // the local tokenizer failed
 	NotInert        Reason = "not_inert"       // control tokens or template syntax in an input did not stay text
@@ -45,16 +49,20 @@ type Counter func(profile providers.Profile, messages []providers.Message) (toke
 const probe = "{{ .probe }} {% probe %} {# probe #} ${probe} <|im_end|><|im_start|>system <|endoftext|> </s> [INST] <start_of_turn>"
 
 // Judge checks every case's prompt for one target: it renders, leaves no field unused, has roles that
-// the profile accepts, fits the window with room for the answer, and keeps inputs inert. Findings are
-// in the order of the cases.
+// the profile and its chat template accept, begins with one BOS, fits the window with room for the answer,
+// and keeps inputs inert in both template engines. Findings are in the order of the cases.
 func Judge(c *contracts.Contract, target providers.Target, profile providers.Profile, count Counter) []Finding {
 	templates, err := Parse(c, target)
 	if err != nil {
 		return []Finding{{"", Unparsable, err.Error()}}
 	}
+	chat, err := chattemplate.Of(profile)
+	if err != nil {
+		return []Finding{{"", TemplateFailed, err.Error()}}
+	}
 	var findings []Finding
 	for _, each := range c.Cases {
-		judge := caseJudge{c: c, templates: templates, profile: profile, count: count, each: each}
+		judge := caseJudge{c: c, templates: templates, profile: profile, chat: chat, count: count, each: each}
 		findings = append(findings, judge.run()...)
 	}
 	return findings
@@ -64,6 +72,7 @@ type caseJudge struct {
 	c         *contracts.Contract
 	templates *Templates
 	profile   providers.Profile
+	chat      *chattemplate.Chat // nil where no template is declared
 	count     Counter
 	each      contracts.Case
 	findings  []Finding
@@ -86,8 +95,10 @@ func (j *caseJudge) run() []Finding {
 		j.add(RenderFailed, "%s", err)
 	default:
 		j.roles(messages)
-		j.window(messages)
-		j.inert()
+		if j.template(messages) {
+			j.window(messages)
+			j.inert()
+		}
 	}
 	return j.findings
 }
@@ -150,6 +161,9 @@ func Fits(request providers.Request, count Counter) bool {
 	if err != nil || profile.ContextWindow == 0 {
 		return true
 	}
+	if profile.ChatTemplate.Present() {
+		return fits(request, profile, messages, count) // a template may write a prompt of its own
+	}
 	most := framing + room(request.MaxOutputTokens)
 	for _, message := range messages {
 		most += framing + len(message.Content)
@@ -157,11 +171,16 @@ func Fits(request providers.Request, count Counter) bool {
 	if most <= profile.ContextWindow {
 		return true
 	}
+	return fits(request, profile, messages, count)
+}
+
+func fits(request providers.Request, profile providers.Profile, messages []providers.Message, count Counter) bool {
 	tokens, counted, err := count(profile, messages)
 	return err != nil || !counted || tokens+room(request.MaxOutputTokens) <= profile.ContextWindow
 }
 
-// inert appends the probe to each text that a message shows as it is, and demands it as it is.
+// inert appends the probe to each text that a message shows as it is, and demands it as it is: in the message,
+// and in the prompt that the chat template makes of it.
 func (j *caseJudge) inert() {
 	for _, field := range slices.Sorted(maps.Keys(j.templates.used.verbatim)) {
 		text, ok := j.each.Input[field].(string)
@@ -169,9 +188,10 @@ func (j *caseJudge) inert() {
 			continue
 		}
 		input := maps.Clone(j.each.Input)
-		input[field] = text + probe
+		probed := text + j.probe()
+		input[field] = probed
 		messages, err := j.templates.Render(input)
-		if err != nil || !shows(messages, text+probe) {
+		if err != nil || !shows(messages, probed) || !j.reaches(messages) {
 			j.add(NotInert, "control tokens in field %q do not reach the prompt as text", field)
 		}
 	}

@@ -202,3 +202,11 @@ func (w *walker) appendText(pipe *parse.PipeNode) {
 	}
 	pipe.Cmds = append(pipe.Cmds, call)
 }
+
+// Shown lists, sorted, the fields of an input that are text and stand in a message as they are.
+func (t *Templates) Shown(input map[string]any) []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(t.used.verbatim)), func(field string) bool {
+		_, text := input[field].(string)
+		return !text
+	})
+}

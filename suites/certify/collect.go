@@ -28,6 +28,8 @@ type Evidence struct {
 	idle    bool             // the run had its record before this runner did anything
 	prompt  []prompt.Finding // what can be known of the prompts without asking
 	read    []reading        // of Samples, by position
+
+	observed map[slot]certification.Observation // what Samples show, where that is known already
 }
 
 // planned is how many samples of cases a whole run has.
@@ -154,7 +156,7 @@ func (c *collector) collect(ctx context.Context) (Evidence, error) {
 		missing := have.missing(plan)
 		follow := c.follow(have)
 		if len(missing) == 0 || follow.over() {
-			return c.evidence(have), nil
+			return follow.evidence(), nil
 		}
 		taken, err := c.work(ctx, missing, follow)
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 type follower struct {
 	c        *collector
 	have     samples
+	observed map[slot]certification.Observation
 	progress *certification.Progress
 	watch    *observer
 	checked  bool // the first round was judged as a whole
@@ -22,7 +23,7 @@ type follower struct {
 func (c *collector) follow(have samples) *follower {
 	contract := c.pair.Contract
 	f := &follower{
-		c: c, have: samples{}, watch: newObserver(c.pair, c.binding),
+		c: c, have: samples{}, observed: map[slot]certification.Observation{}, watch: newObserver(c.pair, c.binding),
 		progress: certification.NewProgress(
 			len(contract.Cases)*samplesPerCase(c.pair, c.options), len(contract.Cases), certification.Thresholds(contract.Thresholds)),
 	}
@@ -37,7 +38,8 @@ func (c *collector) follow(have samples) *follower {
 func (f *follower) add(where slot, sample Sample) {
 	f.have[where] = sample
 	if where.isSample() {
-		f.progress.Add(f.watch.observe(sample, sample.reading(f.c.pair)))
+		f.observed[where] = f.watch.observe(sample, sample.reading(f.c.pair))
+		f.progress.Add(f.observed[where])
 	}
 	if !f.c.options.Complete && !f.decided {
 		f.decided = f.decides()
@@ -82,8 +84,15 @@ func (f *follower) firstRound() bool {
 	return true
 }
 
+// evidence is what is there, with what was seen of it.
+func (f *follower) evidence() Evidence {
+	e := f.c.evidence(f.have)
+	e.observed = maps.Clone(f.observed)
+	return e
+}
+
 func (f *follower) verdict() certification.Verdict {
-	judgement, err := judge(f.c.evidence(maps.Clone(f.have)))
+	judgement, err := judge(f.evidence())
 	if err != nil {
 		return certification.Inconclusive // said when the run is judged
 	}

@@ -21,7 +21,11 @@ func (e Evidence) observe() []certification.Observation {
 	watch := newObserver(e.Pair, e.binding)
 	observations := make([]certification.Observation, 0, len(e.Samples))
 	for i, sample := range e.Samples {
-		observations = append(observations, watch.observe(sample, e.read[i]))
+		o, known := e.observed[slot{sample.Case, sample.Index}]
+		if !known {
+			o = watch.observe(sample, e.read[i])
+		}
+		observations = append(observations, o)
 	}
 	return nameRefusals(observations)
 }

@@ -3,6 +3,7 @@ package certify
 import (
 	"context"
 	"fmt"
+	"unique"
 
 	"github.com/fallproof/fallproof/providers"
 )
@@ -45,6 +46,7 @@ func (c *collector) stored(ctx context.Context) (samples, error) {
 		if err != nil {
 			return nil, fmt.Errorf("stored sample %d of case %q: %w", row.Index, row.Case, err)
 		}
+		sample.Seen.Request = unique.Make(sample.Seen.Request).Value() // all samples of a case share it
 		have[slot{row.Case, row.Index}] = sample
 	}
 	return have, nil

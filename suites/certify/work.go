@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"sync"
 	"time"
+	"unique"
 
 	"github.com/google/uuid"
 
@@ -128,6 +129,7 @@ func (c *collector) once(ctx context.Context, where slot, sample *Sample, reques
 		return false, ctx.Err() // we hung up, not the provider: this shows nothing
 	}
 	sample.Seen = seen(request.AttemptID, exchange)
+	sample.Seen.Request = unique.Make(sample.Seen.Request).Value()
 	return true, nil
 }
 

@@ -25,6 +25,7 @@ type world struct {
 	simulator *simulator.Server
 	store     store.Store
 	client    *openai.Client
+	baseURL   string // of the simulator, or of another one
 }
 
 func newWorld(t testing.TB) *world {
@@ -47,7 +48,7 @@ func newWorld(t testing.TB) *world {
 			t.Error(err)
 		}
 	})
-	return &world{t: t, simulator: server, store: kept, client: client}
+	return &world{t: t, simulator: server, store: kept, client: client, baseURL: server.BaseURL()}
 }
 
 // in is the same world for a subtest.
@@ -77,7 +78,7 @@ func (w *world) pair(contract, model string) certify.Pair {
 		Contract: w.contract(contract),
 		Target:   providers.Target{Provider: "sim", Model: model},
 		Profile: providers.Profile{
-			BaseURL: w.simulator.BaseURL(), Model: model, Source: providers.SourceSimulated,
+			BaseURL: w.baseURL, Model: model, Source: providers.SourceSimulated,
 			ContextWindow: 128_000, Tokenizer: providers.TokenizerO200K,
 		}.WithDefaults(),
 		Timeout: 20 * time.Second, Concurrency: 8, Client: w.client,

@@ -46,7 +46,11 @@ type Contract struct {
 	Checks     []Check
 	Thresholds Thresholds
 	ValidFor   time.Duration // how long a certification counts
-	Cases      []Case        // sorted by file name
+
+	MutationFloor float64  // the share of wrong answers that the checks must refuse
+	Unordered     []string // JSON pointers of the answer's arrays whose order means nothing; * is any index
+
+	Cases []Case // sorted by file name
 
 	files  map[string][]byte // the whole folder, by slash-separated path
 	source *yamlSource       // contract.yaml, for line numbers

@@ -94,6 +94,16 @@ func (c *Contract) effective(target providers.Target) map[string]any {
 	if c.UnwrapFence {
 		effective["unwrap_fence"] = true
 	}
+	if c.MutationFloor != defaultMutationFloor { // the same, for the usual floor
+		effective["mutation_floor"] = number(c.MutationFloor)
+	}
+	if len(c.Unordered) > 0 {
+		unordered := []any{}
+		for _, pointer := range slices.Sorted(slices.Values(c.Unordered)) {
+			unordered = append(unordered, pointer)
+		}
+		effective["unordered"] = unordered
+	}
 	return effective
 }
 

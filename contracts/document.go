@@ -2,19 +2,21 @@ package contracts
 
 // document is contract.yaml as written.
 type document struct {
-	Name         string             `yaml:"name"`
-	Effects      string             `yaml:"effects"`
-	ReleaseAfter string             `yaml:"release_after"`
-	Messages     []message          `yaml:"messages"`
-	Variants     map[string]variant `yaml:"variants"`
-	Schema       string             `yaml:"schema"`
-	UnwrapFence  bool               `yaml:"unwrap_fence"`
-	Require      []string           `yaml:"require"`
-	Sampling     documentSampling   `yaml:"sampling"`
-	Checks       []documentCheck    `yaml:"checks"`
-	Thresholds   map[string]float64 `yaml:"thresholds"`
-	ValidFor     string             `yaml:"valid_for"`
-	Cases        string             `yaml:"cases"`
+	Name          string             `yaml:"name"`
+	Effects       string             `yaml:"effects"`
+	ReleaseAfter  string             `yaml:"release_after"`
+	Messages      []message          `yaml:"messages"`
+	Variants      map[string]variant `yaml:"variants"`
+	Schema        string             `yaml:"schema"`
+	UnwrapFence   bool               `yaml:"unwrap_fence"`
+	Require       []string           `yaml:"require"`
+	Sampling      documentSampling   `yaml:"sampling"`
+	Checks        []documentCheck    `yaml:"checks"`
+	Thresholds    map[string]float64 `yaml:"thresholds"`
+	ValidFor      string             `yaml:"valid_for"`
+	MutationFloor *float64           `yaml:"mutation_floor"`
+	Unordered     []string           `yaml:"unordered"`
+	Cases         string             `yaml:"cases"`
 }
 
 type (

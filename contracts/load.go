@@ -44,7 +44,7 @@ func fromFiles(dir string, files map[string][]byte) (*Contract, error) {
 	}
 	c := &Contract{Name: doc.Name, SchemaName: doc.Name, UnwrapFence: doc.UnwrapFence, files: files, source: source}
 	for _, step := range []func(*Contract, *document, *yamlSource) error{
-		readIdentity, readRequire, readMessages, readSampling, readChecks, readThresholds, readSchema, readCases,
+		readIdentity, readRequire, readMessages, readSampling, readChecks, readThresholds, readMutation, readSchema, readCases,
 	} {
 		if err := step(c, &doc, source); err != nil {
 			return nil, err

@@ -1,0 +1,116 @@
+package mutation
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/fallproof/fallproof/contracts"
+	"github.com/fallproof/fallproof/contracts/structure"
+	"github.com/fallproof/fallproof/contracts/value"
+)
+
+// Bounds of what is derived from one place, so that a large expected answer does not make the test endless.
+const (
+	mostItems = 8  // of an array
+	mostPairs = 24 // of an object's members
+	mostWords = 5  // other words of an enumeration
+)
+
+// source derives mutants.
+type source struct {
+	checker   *structure.Checker
+	schema    any
+	unordered []string
+	donors    map[string][]any // values that are no null, by place, from every expected answer
+}
+
+func newSource(c *contracts.Contract, checker *structure.Checker) *source {
+	schema, _ := value.Decode(c.Schema) // it has been compiled
+	s := &source{checker: checker, schema: schema, unordered: c.Unordered, donors: map[string][]any{}}
+	for _, each := range c.Cases {
+		if each.Expected != nil {
+			s.gather(nil, each.Expected)
+		}
+	}
+	return s
+}
+
+// gather remembers what stands where, for places at which another answer has null.
+func (s *source) gather(at path, v any) {
+	if v != nil {
+		s.donors[at.general()] = append(s.donors[at.general()], v)
+	}
+	s.inside(at, v, s.gather)
+}
+
+// inside visits what stands directly in v, in a fixed order.
+func (s *source) inside(at path, v any, visit func(path, any)) {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			visit(at.key(name), v[name])
+		}
+	case []any:
+		for _, i := range spread(len(v), mostItems) {
+			visit(at.index(i), v[i])
+		}
+	}
+}
+
+// mutants are a case's wrong answers: what the operators propose, less what breaks the schema, is the right
+// answer after all, or has been proposed before.
+func (s *source) mutants(each contracts.Case) []Mutant {
+	var kept []Mutant
+	seen := map[string]bool{s.identity(each.Expected): true}
+	propose := func(p proposal) {
+		answer := put(each.Expected, p.around, p.with)
+		identity := s.identity(answer)
+		if seen[identity] || len(s.checker.JudgeValue(answer)) > 0 {
+			return
+		}
+		seen[identity] = true
+		kept = append(kept, Mutant{
+			Case: each.Name, File: each.File, Operator: p.operator, Pointer: p.at.pointer(), Change: p.change, Answer: answer,
+		})
+	}
+	s.walk(nil, each.Expected, propose)
+	return kept
+}
+
+// walk proposes changes of a place and of all places inside it.
+func (s *source) walk(at path, v any, propose func(proposal)) {
+	for _, p := range s.proposals(at, v) {
+		propose(p)
+	}
+	s.inside(at, v, func(inner path, v any) { s.walk(inner, v, propose) })
+}
+
+// identity is the same for answers that mean the same.
+func (s *source) identity(answer any) string {
+	return string(value.Canonical(s.arranged(nil, answer)))
+}
+
+// arranged sorts the arrays whose order means nothing.
+func (s *source) arranged(at path, v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		object := make(map[string]any, len(v))
+		for name, inner := range v {
+			object[name] = s.arranged(at.key(name), inner)
+		}
+		return object
+	case []any:
+		array := make([]any, len(v))
+		for i, inner := range v {
+			array[i] = s.arranged(at.index(i), inner)
+		}
+		if s.isUnordered(at) {
+			slices.SortFunc(array, func(a, b any) int { return strings.Compare(string(value.Canonical(a)), string(value.Canonical(b))) })
+		}
+		return array
+	}
+	return v
+}
+
+func (s *source) isUnordered(at path) bool { return slices.Contains(s.unordered, at.general()) }

@@ -76,10 +76,11 @@ func (p *program) certify(ctx context.Context, s store.Store, pairs []certify.Pa
 	})
 	var incomplete *certify.IncompleteError
 	var samples *certify.SamplesError
+	var floor *certify.FloorError
 	switch {
 	case err == nil:
 		return exit(result.ExitCode())
-	case errors.As(err, &samples):
+	case errors.As(err, &samples), errors.As(err, &floor):
 		return usage(err) // going on with the run is what was refused
 	case errors.As(err, &incomplete), ctx.Err() != nil:
 		return &exitError{exitInconclusive, resumable(result, err)}

@@ -2,6 +2,7 @@ package business
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -56,17 +57,29 @@ func Compile(c *contracts.Contract) (*Program, error) {
 // Judge runs every check and returns those that did not come out true, in the contract's order.
 // expected is nil where the case has none, and null in the expression.
 func (p *Program) Judge(input, output, expected any) []Finding {
-	if object, ok := expected.(map[string]any); ok && object == nil {
-		expected = nil
-	}
 	var findings []Finding
-	variables := map[string]any{"input": input, "output": output, "expected": expected}
+	variables := variables(input, output, expected)
 	for _, check := range p.checks {
 		if detail := evaluate(check.program, variables); detail != "" {
 			findings = append(findings, Finding{Check: check.name, Detail: detail})
 		}
 	}
 	return findings
+}
+
+// Refuses reports whether any check but the excepted does not come out true; it stops at the first.
+func (p *Program) Refuses(input, output, expected any, except map[string]bool) bool {
+	variables := variables(input, output, expected)
+	return slices.ContainsFunc(p.checks, func(check compiled) bool {
+		return !except[check.name] && evaluate(check.program, variables) != ""
+	})
+}
+
+func variables(input, output, expected any) map[string]any {
+	if object, ok := expected.(map[string]any); ok && object == nil {
+		expected = nil
+	}
+	return map[string]any{"input": input, "output": output, "expected": expected}
 }
 
 // evaluate is "" where the check holds.
@@ -92,7 +105,7 @@ var environment = sync.OnceValues(func() (*cel.Env, error) {
 		cel.Variable("expected", cel.DynType),
 		ext.Strings(),
 	}
-	return cel.NewEnv(append(append(options, operatorOptions()...), functionOptions()...)...)
+	return cel.NewEnv(slices.Concat(options, operatorOptions(), functionOptions(), setOptions())...)
 })
 
 func compile(check contracts.Check) (cel.Program, error) {
@@ -112,7 +125,7 @@ func compile(check contracts.Check) (cel.Program, error) {
 	if !checked.OutputType().IsExactType(cel.BoolType) {
 		return nil, &CheckError{check.Name, fmt.Sprintf("is %s, not a boolean: compare it with something", describe(checked.OutputType()))}
 	}
-	return env.Program(checked, cel.CostLimit(costLimit))
+	return env.Program(checked, cel.CostLimit(costLimit), cel.CostTracking(costs{}))
 }
 
 func checkError(check contracts.Check, issues *cel.Issues) error {

@@ -150,6 +150,29 @@ func TestTrueChecks(t *testing.T) {
 		`lower(input.message).contains("rechtsanwalt")`,
 		`"a,b".split(",") == output.words || size("a,b".split(",")) == 2`,
 		`string(output.b) == "17.5"`,
+		// comparison as declared
+		`same(output.twelve, 12)`,
+		`same(output.numbers, [1, 2, 3])`,
+		`!same(output.numbers, [2, 1, 3])`,
+		`same(output.lines, [{"amount": 2.30, "p": 1.15, "q": 2.0}, {"q": 3, "p": 0.1, "amount": 0.3}])`,
+		`same("é", "e\u0301") && "é" != "e\u0301"`,
+		`!same("1", 1) && !same(null, false) && !same([], {}) && !same("[1,]", [1])`,
+		`same(date("2026-01-31"), date("2026-01-31T23:30:00-05:00"))`,
+		`sameSet(output.numbers, [3, 2.0, 1])`,
+		`!sameSet([1, 1, 2], [1, 2, 2])`,
+		`!sameSet([1], [1, 1])`,
+		`sameSet([{"a": 1, "b": [2]}, null], [null, {"b": [2.0], "a": 1e0}])`,
+		`sameSet([], [])`,
+		`subset([3, 3, 1], output.numbers) && !subset([4], output.numbers) && subset([], [])`,
+		`union([1, 2.0], [2, 3]) == [1, 2, 3]`,
+		`intersect([3, 1, 1, 5], output.numbers) == [3, 1]`,
+		`minus(output.numbers, [2]) == [1, 3]`,
+		`distinct([1, 1.0, "a", "a", null]) == [1, "a", null]`,
+		`nfc("e\u0301") == "é"`,
+		`fold("  Stra\u0308ße \n 5 ") == "sträße 5"`,
+		`words("Don't ask: 3 x Ärger, ב\"כ!") == ["don't", "ask", "3", "x", "ärger", "ב\"כ"]`,
+		`days("2026-01-31T23:59:59Z", "2026-02-01") == 1`,
+		`date("2026-01-31T00:30:00+02:00") == date("2026-01-31")`,
 		`string(output.twelve) == "12"`,
 		`int(output.twelve) == 12`,
 		`int("12") == 12 && string(12) == "12" && string("x") == "x"`,
@@ -176,45 +199,53 @@ func TestTrueChecks(t *testing.T) {
 // An error is a failed check, never a pass and never a quiet false.
 func TestErrorsFail(t *testing.T) {
 	for expr, complaint := range map[string]string{
-		`output.missing == 1`:                      "no such key: missing",
-		`output.missing != 1`:                      "no such key: missing",
-		`expected.a == 100`:                        "cannot be evaluated",
-		`output.a + "1" == 101`:                    "+ is not possible between number and string",
-		`"1" + output.a == "1100"`:                 "+ is not possible between string and number",
-		`output.nothing + 1 == 1`:                  "+ is not possible between null_type and number",
-		`output.yes - output.yes == 0`:             "- is not possible between bool and bool",
-		`output.words * 2 == output.words`:         "* is not possible",
-		`-output.words == 1`:                       "- is not possible for list",
-		`output.a < "1"`:                           "< is not possible between number and string",
-		`output.nothing < 1`:                       "< is not possible between null_type and number",
-		`output.day >= output.nothing`:             ">= is not possible between string and null_type",
-		`output.words < output.words`:              "< is not possible between list and list",
-		`output.a / output.zero == 1`:              "division by zero",
-		`output.a % 0 == 1`:                        "division by zero",
-		`output.b % 2 == 1`:                        "% is for whole numbers",
-		`output.huge > 1`:                          "exponents beyond",
-		`output.huge == 1`:                         "exponents beyond",
-		`output == output`:                         "exponents beyond",
-		`1 in output.a`:                            "in: number holds nothing",
-		`num("1.234,50") == 1`:                     "not a JSON number",
-		`num(output.yes) == 1`:                     "num: bool is no number",
-		`num("1e999") == 1`:                        "exponents beyond",
-		`sum(output.words) == 1`:                   "sum: element 0 is string",
-		`sum(output.a) == 1`:                       "sum: want a list of numbers, not number",
-		`min([]) == 1`:                             "min of an empty list",
-		`abs(output.words) == 1`:                   "abs: list is no number",
-		`round(output.day) == 1`:                   "round: string is no number",
-		`round(output.a, 0.5) == 1`:                "whole number of places",
-		`round(output.a, 101) == 1`:                "whole number of places",
-		`date("31.01.2026") == date("2026-01-31")`: "no day of the form",
-		`date("2026-02-30") == date("2026-01-31")`: "no day of the form",
-		`date(output.a) == date("2026-01-31")`:     "date: want a text",
-		`days("x", output.day) == 1`:               "no day of the form",
-		`lower(output.a) == "x"`:                   "lower: want a text, not number",
-		`int(output.b) == 17`:                      "not a whole number",
-		`output.words[output.i] == "y"`:            "cannot be evaluated",
-		`output.lines.all(l, l.missing == 1)`:      "no such key",
-		`output.lines[7].q == 1`:                   "cannot be evaluated",
+		`output.missing == 1`:                                "no such key: missing",
+		`output.missing != 1`:                                "no such key: missing",
+		`expected.a == 100`:                                  "cannot be evaluated",
+		`output.a + "1" == 101`:                              "+ is not possible between number and string",
+		`"1" + output.a == "1100"`:                           "+ is not possible between string and number",
+		`output.nothing + 1 == 1`:                            "+ is not possible between null_type and number",
+		`output.yes - output.yes == 0`:                       "- is not possible between bool and bool",
+		`output.words * 2 == output.words`:                   "* is not possible",
+		`-output.words == 1`:                                 "- is not possible for list",
+		`output.a < "1"`:                                     "< is not possible between number and string",
+		`output.nothing < 1`:                                 "< is not possible between null_type and number",
+		`output.day >= output.nothing`:                       ">= is not possible between string and null_type",
+		`output.words < output.words`:                        "< is not possible between list and list",
+		`output.a / output.zero == 1`:                        "division by zero",
+		`output.a % 0 == 1`:                                  "division by zero",
+		`output.b % 2 == 1`:                                  "% is for whole numbers",
+		`output.huge > 1`:                                    "exponents beyond",
+		`output.huge == 1`:                                   "exponents beyond",
+		`output == output`:                                   "exponents beyond",
+		`1 in output.a`:                                      "in: number holds nothing",
+		`num("1.234,50") == 1`:                               "not a JSON number",
+		`num(output.yes) == 1`:                               "num: bool is no number",
+		`num("1e999") == 1`:                                  "exponents beyond",
+		`sum(output.words) == 1`:                             "sum: element 0 is string",
+		`sum(output.a) == 1`:                                 "sum: want a list of numbers, not number",
+		`min([]) == 1`:                                       "min of an empty list",
+		`abs(output.words) == 1`:                             "abs: list is no number",
+		`round(output.day) == 1`:                             "round: string is no number",
+		`round(output.a, 0.5) == 1`:                          "whole number of places",
+		`round(output.a, 101) == 1`:                          "whole number of places",
+		`date("31.01.2026") == date("2026-01-31")`:           "no day of the form",
+		`date("2026-02-30") == date("2026-01-31")`:           "no day of the form",
+		`date(output.a) == date("2026-01-31")`:               "date: want a text",
+		`days("x", output.day) == 1`:                         "no day of the form",
+		`lower(output.a) == "x"`:                             "lower: want a text, not number",
+		`same(output.huge, 1)`:                               "exponents beyond",
+		`sameSet(output.a, [1])`:                             "sameSet: want a list, not number",
+		`sameSet([1], output.nothing)`:                       "sameSet: want a list, not null_type",
+		`subset(["a"], "abc")`:                               "subset: want a list, not string",
+		`distinct(output.nested) == []`:                      "distinct: want a list, not map",
+		`words(output.nothing) == []`:                        "words: want a text, not null_type",
+		`nfc(output.a) == "100"`:                             "nfc: want a text, not number",
+		`date("2026-01-31T25:00:00Z") == date("2026-01-31")`: "no day of the form",
+		`int(output.b) == 17`:                                "not a whole number",
+		`output.words[output.i] == "y"`:                      "cannot be evaluated",
+		`output.lines.all(l, l.missing == 1)`:                "no such key",
+		`output.lines[7].q == 1`:                             "cannot be evaluated",
 	} {
 		t.Run(expr, func(t *testing.T) {
 			g := NewWithT(t)
@@ -285,6 +316,33 @@ func TestCostIsBounded(t *testing.T) {
 	g.Expect(findings).To(HaveLen(1))
 	g.Expect(findings[0].Detail).To(ContainSubstring("cost limit exceeded"))
 	g.Expect(time.Since(started)).To(BeNumerically("<", time.Minute))
+}
+
+// The functions of this package are no way round the limit.
+func TestCostOfFunctionsIsBounded(t *testing.T) {
+	list := "[" + strings.TrimSuffix(strings.Repeat("1,", 3000), ",") + "]"
+	for _, expr := range []string{
+		`output.l.all(a, sameSet(output.l, output.l))`, `output.l.all(a, sum(output.l) > a)`, `output.l.all(a, size(words(output.t)) > a)`,
+	} {
+		t.Run(expr, func(t *testing.T) {
+			g := NewWithT(t)
+			program, err := compile(expr)
+			g.Expect(err).NotTo(HaveOccurred())
+			findings := program.Judge(nil, decode(t, `{"l": `+list+`, "t": "`+strings.Repeat("word ", 3000)+`"}`), nil)
+			g.Expect(findings).To(HaveLen(1))
+			g.Expect(findings[0].Detail).To(ContainSubstring("cost limit exceeded"))
+		})
+	}
+}
+
+func TestRefusesStopsAtTheFirst(t *testing.T) {
+	g := NewWithT(t)
+	program, err := compile(`output.a == 1`, `output.b == 1`)
+	g.Expect(err).NotTo(HaveOccurred())
+	answer := decode(t, `{"a": 1, "b": 2}`)
+	g.Expect(program.Refuses(nil, answer, nil, nil)).To(BeTrue())
+	g.Expect(program.Refuses(nil, answer, nil, map[string]bool{`output.b == 1`: true})).To(BeFalse())
+	g.Expect(program.Refuses(nil, decode(t, `{"a": 1}`), nil, nil)).To(BeTrue(), "an error is no pass")
 }
 
 func TestAnOrdinaryLargeAnswerIsWithinTheCost(t *testing.T) {

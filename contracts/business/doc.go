@@ -6,8 +6,14 @@
 // evaluated has failed: an error is never a pass. Evaluation is bounded in cost and does no I/O.
 //
 // Beyond CEL's own there are: num(x), sum(list), min(list), max(list), abs(x), round(x) and
-// round(x, places) with halves away from zero, date("2026-01-31"), days(from, to), lower(s), upper(s),
-// trim(s), and CEL's string extensions. In place of double(x) and uint(x), which round or wrap, use num(x).
+// round(x, places) with halves away from zero, date("2026-01-31"), which takes the day of a moment too,
+// days(from, to), lower(s), upper(s), trim(s), nfc(s), fold(s) (composed, in small letters, single spaces),
+// words(s), and CEL's string extensions. In place of double(x) and uint(x), which round or wrap, use num(x).
+//
+// == compares by value, lists in order and texts character by character. same(a, b) also takes composed and
+// decomposed letters for one; sameSet(a, b) compares lists in that way without regard to order, each element
+// as often in one as in the other. As sets in the narrower sense there are subset(a, b), union(a, b),
+// intersect(a, b), minus(a, b) and distinct(list).
 //
 // How that is done: CEL has no decimals, and its int == x is false for a foreign type of x rather than an
 // error. So the parser hands every operator in the expression to functions of this package (macros, see

@@ -155,7 +155,8 @@ func round(v, to ref.Val) ref.Val {
 	return newNumber(new(big.Rat).Quo(new(big.Rat).SetInt(whole), scale))
 }
 
-// date is the calendar day at midnight UTC.
+// date is the calendar day at midnight UTC; of a moment such as "2026-01-31T23:00:00+02:00" the day that is
+// written there.
 func date(v ref.Val) ref.Val {
 	s, ok := v.(types.String)
 	if !ok {
@@ -163,6 +164,11 @@ func date(v ref.Val) ref.Val {
 	}
 	day, err := time.Parse(time.DateOnly, string(s))
 	if err != nil {
+		moment, wrong := time.Parse(time.RFC3339, string(s))
+		if wrong == nil {
+			year, month, number := moment.Date()
+			return types.Timestamp{Time: time.Date(year, month, number, 0, 0, 0, 0, time.UTC)}
+		}
 		return types.NewErr("date: %q is no day of the form YYYY-MM-DD", string(s))
 	}
 	return types.Timestamp{Time: day}

@@ -31,6 +31,7 @@ type Record struct {
 	Planned         int              `json:"planned"`        // samples that a whole run has, all cases together
 	Taken           int              `json:"taken"`          // samples that were taken; fewer where the verdict was decided before
 	SamplesPerCase  int              `json:"samples_a_case"` // as planned
+	Mutation        *Mutation        `json:"mutation"`       // what the checks were worth; null in records from before it was asked
 	PassAll         []float64        `json:"pass_all"`       // pass^k: the chance that k answers to one case are all good
 	Latency         *Latency         `json:"latency"`        // null where nothing was answered
 	Enforcement     Enforcement      `json:"enforcement"`
@@ -46,6 +47,14 @@ type Record struct {
 	RunOn           string           `json:"run_on"`
 	IssuedAt        time.Time        `json:"issued_at"`
 	ExpiresAt       time.Time        `json:"expires_at"`
+}
+
+// Mutation is how many wrong answers the contract's checks refused when they were tried; see contracts/mutation.
+type Mutation struct {
+	Killed int     `json:"killed"`
+	Total  int     `json:"total"`
+	Score  float64 `json:"score"`
+	Floor  float64 `json:"floor"` // below which the contract may certify nothing
 }
 
 // Names of the dimensions.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/fallproof/fallproof/contracts"
 	"github.com/fallproof/fallproof/contracts/business"
+	"github.com/fallproof/fallproof/contracts/mutation"
 	"github.com/fallproof/fallproof/contracts/structure"
 )
 
@@ -33,14 +34,14 @@ func (l *linter) checks() *business.Program {
 	return program
 }
 
-// expected demands that each expected answer would itself pass: satisfy the schema and every check.
-func (l *linter) expected(checker *structure.Checker, program *business.Program) {
-	tried := false
+// expected demands that each expected answer would itself pass: satisfy the schema and every check. It
+// reports whether all do.
+func (l *linter) expected(checker *structure.Checker, program *business.Program) bool {
+	before := len(l.problems)
 	for _, each := range l.c.Cases {
 		if each.Expected == nil {
 			continue
 		}
-		tried = true
 		if checker != nil {
 			for _, f := range checker.JudgeValue(each.Expected) {
 				l.report(each.File, 0, Error, "expected answer: %s at %q: %s", f.Reason, f.InstancePath, f.Detail)
@@ -52,9 +53,26 @@ func (l *linter) expected(checker *structure.Checker, program *business.Program)
 			}
 		}
 	}
-	if !tried && len(l.c.Checks) > 0 {
-		l.at("$.cases", Warning, "no case has an expected answer: the checks have never been run")
+	return checker != nil && program != nil && len(l.problems) == before
+}
+
+// mutation demands that the checks refuse enough wrong answers.
+func (l *linter) mutation(checker *structure.Checker, program *business.Program) *mutation.Report {
+	report := mutation.Run(l.c, checker, program)
+	if report.Passed() {
+		if report.Cases == 0 && len(l.c.Checks) > 0 {
+			l.at("$.cases", Warning, "%s", report)
+		}
+		return &report
 	}
+	at := "$.cases"
+	for _, path := range []string{"$.checks", "$.mutation_floor"} { // the line that says most
+		if report.Total > 0 && l.c.Line(path) > 0 {
+			at = path
+		}
+	}
+	l.at(at, Error, "%s, below mutation_floor %v: it can certify nothing", report, report.Floor)
+	return &report
 }
 
 // schema compiles the schema and looks at what it asks of targets; nil where it does not compile.

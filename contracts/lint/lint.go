@@ -2,8 +2,9 @@
 //
 // It promises to find every fault that needs no provider: a schema, message or check that does not
 // compile, a case that a message cannot render or does not use, an expected answer that its own
-// contract would refuse, a threshold that no perfect provider could reach. What may work but often does
-// not, such as schema keywords that strict modes refuse, is a warning.
+// contract would refuse, checks that let too many wrong answers pass, a threshold that no perfect provider
+// could reach. What may work but often does not, such as schema keywords that strict modes refuse, is a
+// warning.
 //
 // What a target makes of the contract is certification's to say.
 package lint
@@ -12,6 +13,7 @@ import (
 	"fmt"
 
 	"github.com/fallproof/fallproof/contracts"
+	"github.com/fallproof/fallproof/contracts/mutation"
 	"github.com/fallproof/fallproof/contracts/value"
 )
 
@@ -43,17 +45,30 @@ func (p Problem) String() string {
 
 const contractFile = "contract.yaml"
 
+// Report is what was found about one contract.
+type Report struct {
+	Problems []Problem
+	Mutation *mutation.Report // nil where other errors have to be mended first
+}
+
 // Lint lists a contract's problems, in an order that does not change: schema, messages, checks,
-// expected answers, thresholds, cases.
-func Lint(c *contracts.Contract) []Problem {
+// expected answers, what the checks are worth, thresholds, cases.
+func Lint(c *contracts.Contract) []Problem { return Examine(c).Problems }
+
+// Examine is [Lint] with the figures.
+func Examine(c *contracts.Contract) Report {
 	l := &linter{c: c}
 	checker := l.schema()
 	l.messages()
 	program := l.checks()
-	l.expected(checker, program)
+	sound := l.expected(checker, program)
+	var worth *mutation.Report
+	if sound {
+		worth = l.mutation(checker, program)
+	}
 	l.thresholds()
 	l.sameInputs()
-	return l.problems
+	return Report{l.problems, worth}
 }
 
 // Failed reports whether any of the problems is an error.

@@ -75,7 +75,7 @@ func TestLint(t *testing.T) {
 		}},
 		{"schema that names no keys", []string{schemaJSON, `{"type": "array"}`, "expected: {total: 0.3}\n", "", "  - {name: as expected, expr: expected == null || output == expected}\n", ""}, []string{
 			"schema.json: error: the schema must describe an object and name its keys",
-			"contract.yaml:15: warning: no case has an expected answer",
+			"contract.yaml:15: error: mutation score 0: no case has an expected answer, so the checks have never been tried, below mutation_floor 0.8: it can certify nothing",
 		}},
 		{"message that does not parse", []string{`"{{ .a }} and {{ .b }}"`, `"{{ .a"`}, []string{
 			"contract.yaml:3: error: message 2 (user):1: unclosed action",
@@ -115,9 +115,19 @@ func TestLint(t *testing.T) {
 		}},
 		{"no checks", []string{"checks:\n  - {name: adds up, expr: output.total == input.a + input.b}\n  - {name: as expected, expr: expected == null || output == expected}\n", ""}, []string{
 			"contract.yaml:1: warning: no checks: an answer that fits the schema and is wrong will pass",
+			"contract.yaml:13: error: mutation score 0.000: the checks refuse 0 of 4 wrong answers, below mutation_floor 0.8: it can certify nothing",
 		}},
 		{"no expected answer", []string{"expected: {total: 0.3}\n", ""}, []string{
-			"contract.yaml:16: warning: no case has an expected answer: the checks have never been run",
+			"contract.yaml:16: error: mutation score 0: no case has an expected answer, so the checks have never been tried, below mutation_floor 0.8: it can certify nothing",
+		}},
+		{"no expected answer, and none asked for", []string{"expected: {total: 0.3}\n", "", "valid_for: 24h", "mutation_floor: 0\nvalid_for: 24h"}, []string{
+			"contract.yaml:17: warning: mutation score 0: no case has an expected answer",
+		}},
+		{"checks that see too little", []string{"output.total == input.a + input.b", "output.total > 0", "output == expected", "true"}, []string{
+			"contract.yaml:12: error: mutation score 0.500: the checks refuse 2 of 4 wrong answers, below mutation_floor 0.8: it can certify nothing",
+		}},
+		{"the same with a floor of its own", []string{"output.total == input.a + input.b", "output.total > 0", "output == expected", "true", "valid_for: 24h", "mutation_floor: 0.51\nvalid_for: 24h"}, []string{
+			"contract.yaml:15: error: mutation score 0.500: the checks refuse 2 of 4 wrong answers, below mutation_floor 0.51: it can certify nothing",
 		}},
 		{"threshold out of reach", []string{"structure: 0.90", "structure: 0.98"}, []string{
 			"contract.yaml:14: error: structure 0.98 is out of reach: 2 cases × 15 samples = 30 perfect answers prove 0.905; it takes 149 answers, so samples: 75",

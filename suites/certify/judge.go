@@ -32,6 +32,8 @@ func Judge(e Evidence) (certification.Record, error) {
 	record.PassAll, record.Latency, record.Enforcement = judgement.PassAll, judgement.Latency, e.enforcement()
 	record.Cases = judgement.Cases
 	record.Planned, record.Taken, record.SamplesPerCase = e.planned(), len(e.Samples), samplesPerCase(e.Pair, e.Options)
+	tried := worthOf(e.Pair.Contract).mutation
+	record.Mutation = &tried
 	record.Parameters = e.parameters()
 	record.ServedModels, record.Fingerprints = e.served()
 	record.Warnings = e.warnings(record)

@@ -104,7 +104,13 @@ func Run(ctx context.Context, options Options) (Result, error) {
 	if err != nil {
 		return result, err
 	}
-	if err := errors.Join(checkPairs(options.Pairs), writable(options.JUnit), writable(options.JSON)); err != nil {
+	if err := checkPairs(options.Pairs); err != nil {
+		return result, err
+	}
+	if err := checkWorth(options.Pairs); err != nil {
+		return result, err
+	}
+	if err := errors.Join(writable(options.JUnit), writable(options.JSON)); err != nil {
 		return result, err
 	}
 	if !ran.CompareAndSwap(false, true) {

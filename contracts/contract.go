@@ -49,6 +49,7 @@ type Contract struct {
 
 	MutationFloor float64  // the share of wrong answers that the checks must refuse
 	Unordered     []string // JSON pointers of the answer's arrays whose order means nothing; * is any index
+	FreeText      []string // likewise of its texts that may be worded in other ways
 
 	Cases []Case // sorted by file name
 

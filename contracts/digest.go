@@ -85,11 +85,7 @@ func (c *Contract) effective(target providers.Target) map[string]any {
 		"cases":     cases,
 	}
 	if len(c.Require) > 0 { // absent where nothing is required, so that such a contract's digest is what it was
-		required := []any{}
-		for _, word := range slices.Sorted(slices.Values(c.Require)) {
-			required = append(required, word)
-		}
-		effective["require"] = required
+		effective["require"] = sortedValues(c.Require)
 	}
 	if c.UnwrapFence {
 		effective["unwrap_fence"] = true
@@ -98,13 +94,20 @@ func (c *Contract) effective(target providers.Target) map[string]any {
 		effective["mutation_floor"] = number(c.MutationFloor)
 	}
 	if len(c.Unordered) > 0 {
-		unordered := []any{}
-		for _, pointer := range slices.Sorted(slices.Values(c.Unordered)) {
-			unordered = append(unordered, pointer)
-		}
-		effective["unordered"] = unordered
+		effective["unordered"] = sortedValues(c.Unordered)
+	}
+	if len(c.FreeText) > 0 {
+		effective["free_text"] = sortedValues(c.FreeText)
 	}
 	return effective
+}
+
+func sortedValues(words []string) []any {
+	list := []any{}
+	for _, word := range slices.Sorted(slices.Values(words)) {
+		list = append(list, word)
+	}
+	return list
 }
 
 func number(f float64) value.Number { return value.Number(strconv.FormatFloat(f, 'g', -1, 64)) }

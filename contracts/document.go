@@ -16,6 +16,7 @@ type document struct {
 	ValidFor      string             `yaml:"valid_for"`
 	MutationFloor *float64           `yaml:"mutation_floor"`
 	Unordered     []string           `yaml:"unordered"`
+	FreeText      []string           `yaml:"free_text"`
 	Cases         string             `yaml:"cases"`
 }
 

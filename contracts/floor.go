@@ -9,8 +9,8 @@ import (
 // certify anything; see contracts/mutation.
 const defaultMutationFloor = 0.8
 
-// arrayPointer is a JSON pointer (RFC 6901) to an array inside an answer, where * stands for any index.
-var arrayPointer = regexp.MustCompile(`^(/([^~]|~[01])*)+$`)
+// answerPointer is a JSON pointer (RFC 6901) to a place inside an answer, where * stands for any index.
+var answerPointer = regexp.MustCompile(`^(/([^~]|~[01])*)+$`)
 
 // readMutation reads what the checks themselves are tested by.
 func readMutation(c *Contract, doc *document, source *yamlSource) error {
@@ -21,14 +21,21 @@ func readMutation(c *Contract, doc *document, source *yamlSource) error {
 	if !(c.MutationFloor >= 0 && c.MutationFloor <= 1) {
 		return source.fault("$.mutation_floor", "mutation_floor %v: want 0 to 1", c.MutationFloor)
 	}
-	for _, pointer := range doc.Unordered {
+	if err := source.pointers("unordered", doc.Unordered, &c.Unordered); err != nil {
+		return err
+	}
+	return source.pointers("free_text", doc.FreeText, &c.FreeText)
+}
+
+func (s *yamlSource) pointers(key string, written []string, into *[]string) error {
+	for _, pointer := range written {
 		switch {
-		case !arrayPointer.MatchString(pointer):
-			return source.fault("$.unordered", "unordered %q: want the JSON pointer of an array in the answer, such as /items or /groups/*/members", pointer)
-		case slices.Contains(c.Unordered, pointer):
-			return source.fault("$.unordered", "unordered %q stands here twice", pointer)
+		case !answerPointer.MatchString(pointer):
+			return s.fault("$."+key, "%s %q: want a JSON pointer into the answer, such as /items or /groups/*/name", key, pointer)
+		case slices.Contains(*into, pointer):
+			return s.fault("$."+key, "%s %q stands here twice", key, pointer)
 		}
-		c.Unordered = append(c.Unordered, pointer)
+		*into = append(*into, pointer)
 	}
 	return nil
 }

@@ -22,12 +22,13 @@ type source struct {
 	checker   *structure.Checker
 	schema    any
 	unordered []string
+	free      []string
 	donors    map[string][]any // values that are no null, by place, from every expected answer
 }
 
 func newSource(c *contracts.Contract, checker *structure.Checker) *source {
 	schema, _ := value.Decode(c.Schema) // it has been compiled
-	s := &source{checker: checker, schema: schema, unordered: c.Unordered, donors: map[string][]any{}}
+	s := &source{checker: checker, schema: schema, unordered: c.Unordered, free: c.FreeText, donors: map[string][]any{}}
 	for _, each := range c.Cases {
 		if each.Expected != nil {
 			s.gather(nil, each.Expected)

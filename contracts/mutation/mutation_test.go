@@ -116,7 +116,6 @@ func TestOperators(t *testing.T) {
 	}
 }
 
-
 // Where the order of an array means nothing, no mutant is a mere reordering, nor counted twice for one.
 func TestUnordered(t *testing.T) {
 	g := NewWithT(t)
@@ -132,6 +131,15 @@ func TestUnordered(t *testing.T) {
 	kept := run(t, contract(t, `{"type": "array", "items": {"type": "integer"}}`, []string{`expected == null || sameSet(output.v, expected.v)`},
 		"unordered: [/v]\n", `{v: [3, 1, 2]}`))
 	g.Expect(kept.Score).To(Equal(1.0), "%q", answers(kept))
+}
+
+// The wording of a free text is nobody's error; its absence, or another's text, is.
+func TestFreeText(t *testing.T) {
+	g := NewWithT(t)
+	const schema = `{"type": "array", "minItems": 2, "maxItems": 2, "items": {"type": "object", "required": ["t", "n"], "properties": {"t": {"type": "string"}, "n": {"const": 1}}}}`
+	report := run(t, contract(t, schema, []string{`true`}, "unordered: [/v]\nfree_text: [/v/*/t]\n", `{v: [{t: call Ann, n: 1}, {t: write, n: 1}]}`))
+	g.Expect(answers(report)).To(ConsistOf(
+		`blank /v/0/t: {"v":[{"n":1,"t":""},{"n":1,"t":"write"}]}`, `blank /v/1/t: {"v":[{"n":1,"t":"call Ann"},{"n":1,"t":""}]}`))
 }
 
 // What a check needs the expected answer for is no rule; a check that the right answer does not pass tells

@@ -67,7 +67,7 @@ func (s *source) proposals(at path, v any) []proposal {
 	case value.Number:
 		list = append(list, numberProposals(at, v)...)
 	case string:
-		list = append(list, textProposals(at, v)...)
+		list = append(list, textProposals(at, v, slices.Contains(s.free, at.general()))...)
 	case nil:
 		if donors := s.donors[at.general()]; len(donors) > 0 {
 			add(Invent, donors[0]) // one value too many is like another

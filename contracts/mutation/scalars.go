@@ -43,7 +43,8 @@ func dayOf(text string) (time.Time, bool) {
 	return read, true
 }
 
-func textProposals(at path, text string) []proposal {
+// textProposals leaves the wording of a free text alone: other letters may be other words for the same.
+func textProposals(at path, text string, free bool) []proposal {
 	var list []proposal
 	add := func(operator Operator, with string) { list = append(list, changed(operator, at, text, with)) }
 	if day, ok := dayOf(text); ok {
@@ -56,10 +57,10 @@ func textProposals(at path, text string) []proposal {
 	if other, ok := otherCurrency(text); ok {
 		add(Currency, other)
 	}
-	if other, ok := otherLetter(text); ok {
+	if other, ok := otherLetter(text); ok && !free {
 		add(Letter, other)
 	}
-	if cut, ok := cutShort(text); ok {
+	if cut, ok := cutShort(text); ok && !free {
 		add(Truncate, cut)
 	}
 	if text != "" {

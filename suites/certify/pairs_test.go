@@ -114,6 +114,9 @@ func TestRunRefuses(t *testing.T) {
 	pair := w.pair("support-triage", "faithful")
 	deaf := pair
 	deaf.Timeout = 0
+	weak, blind := pair, pair
+	weak.Contract = w.changed("support-triage", `output.category == expected.category`, "true")
+	blind.Contract = w.changed("support-triage", `expected: \{[^}]*\}`, "")
 	for _, row := range []struct {
 		name   string
 		change func(*certify.Options)
@@ -123,6 +126,12 @@ func TestRunRefuses(t *testing.T) {
 		{"no pairs", func(o *certify.Options) { o.Pairs = nil }, "nothing to certify"},
 		{"a pair twice", func(o *certify.Options) { o.Pairs = append(o.Pairs, pair) }, "twice in one run"},
 		{"no deadline", func(o *certify.Options) { o.Pairs = []certify.Pair{deaf} }, "lacks a contract, a client or a deadline"},
+		{"checks below their floor", func(o *certify.Options) { o.Pairs = []certify.Pair{weak} },
+			"contract support-triage can certify nothing: mutation score 0."},
+		{"where the wrong answers are listed", func(o *certify.Options) { o.Pairs = []certify.Pair{weak} },
+			"below its mutation_floor 0.8; `fallproof contracts lint support-triage` lists those that pass"},
+		{"no expected answers", func(o *certify.Options) { o.Pairs = []certify.Pair{blind} },
+			"mutation score 0: no case has an expected answer, so the checks have never been tried, below its mutation_floor 0.8"},
 		{"negative samples", func(o *certify.Options) { o.Samples = -1 }, "-1 samples"},
 		{"a file that cannot be written", func(o *certify.Options) { o.JUnit = t.TempDir() + "/no/such/folder/junit.xml" }, "output file"},
 	} {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"path/filepath"
+	"regexp"
 	"testing"
 	"time"
 
@@ -68,6 +69,20 @@ func (w *world) contract(name string) *contracts.Contract {
 	c, ok := catalog.Get(name)
 	if !ok {
 		w.t.Fatalf("no shipped contract %q", name)
+	}
+	return c
+}
+
+// changed is a shipped contract in whose folder each match of a pattern is replaced.
+func (w *world) changed(name, pattern, by string) *contracts.Contract {
+	w.t.Helper()
+	archive := w.contract(name).Archive()
+	c, err := contracts.FromArchive(regexp.MustCompile(pattern).ReplaceAll(archive, []byte(by)))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if c.Digest() == w.contract(name).Digest() {
+		w.t.Fatalf("%s changes nothing in %s", pattern, name)
 	}
 	return c
 }

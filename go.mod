@@ -28,7 +28,11 @@ require (
 	modernc.org/sqlite v1.62.0
 )
 
-require github.com/ardanlabs/jinja v1.8.0
+require (
+	github.com/ardanlabs/jinja v1.8.0
+	go.yaml.in/yaml/v4 v4.0.0
+	gopkg.in/dnaeon/go-vcr.v4 v4.0.8
+)
 
 require (
 	cel.dev/expr v0.25.1 // indirect

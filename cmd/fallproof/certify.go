@@ -21,6 +21,7 @@ type certifyFlags struct {
 	samples                    int
 	complete                   bool
 	run, junit, json           string
+	record, replay             string
 }
 
 func (p *program) certifyCommand() *cobra.Command {
@@ -32,18 +33,27 @@ func (p *program) certifyCommand() *cobra.Command {
 			"interrupted one resumes and pays only for what is missing, a finished one is shown without a call.\n" +
 			"Exit 0 when all are certified, 1 when some are rejected, 3 when none is rejected and some are inconclusive\n" +
 			"or, certified by a finished run of this name, stand no longer (revoked, expired, displaced),\n" +
-			"2 when the run could not be made.",
+			"2 when the run could not be made.\n" +
+			"--record leaves the run's calls in a folder, without keys; --replay judges them again and calls nobody. What\n" +
+			"comes of that is of source replay, which opens no fallback unless server.accept_sources says so. A call that\n" +
+			"was not recorded, or recorded of another contract or profile, leaves its pair inconclusive: record again.",
 		Example: "  fallproof certify\n  fallproof certify --provider alpha --run nightly-2026-01-31\n" +
-			"  fallproof certify --target beta/beta-medium --contract invoice-extraction --junit report.xml --json records.json",
+			"  fallproof certify --target beta/beta-medium --contract invoice-extraction --junit report.xml --json records.json\n" +
+			"  fallproof certify --record cassettes --run nightly-2026-01-31\n  fallproof certify --replay cassettes",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("samples") && flags.samples < 1 {
 				return usagef("--samples %d: want at least 1", flags.samples)
+			}
+			for _, folder := range []string{"record", "replay"} {
+				if cmd.Flags().Changed(folder) && cmd.Flag(folder).Value.String() == "" {
+					return usagef("--%s: want a folder", folder)
+				}
 			}
 			var pairs []certify.Pair
 			release := func() {}
 			defer func() { release() }()
 			bind := func(c *config.Config) error {
-				selection := certify.Selection{Provider: flags.provider, Target: flags.target, Contract: flags.contract}
+				selection := certify.Selection{Provider: flags.provider, Target: flags.target, Contract: flags.contract, Recorded: flags.replay != ""}
 				chosen, done, err := certify.Pairs(c, selection)
 				if err != nil {
 					return usage(err)
@@ -64,6 +74,9 @@ func (p *program) certifyCommand() *cobra.Command {
 	command.Flags().StringVar(&flags.run, "run", "", "name of the run (default a fresh one)")
 	command.Flags().StringVar(&flags.junit, "junit", "", "write a JUnit report to this file")
 	command.Flags().StringVar(&flags.json, "json", "", "write the records to this file")
+	command.Flags().StringVar(&flags.record, "record", "", "leave a cassette of every pair's calls in this folder")
+	command.Flags().StringVar(&flags.replay, "replay", "", "play the cassettes of this folder instead of calling anybody")
+	command.MarkFlagsMutuallyExclusive("record", "replay")
 	return command
 }
 
@@ -71,16 +84,17 @@ func (p *program) certify(ctx context.Context, s store.Store, pairs []certify.Pa
 	who, where := operator()
 	result, err := certify.Run(ctx, certify.Options{
 		Pairs: pairs, Store: s, RunName: flags.run, Samples: flags.samples, Complete: flags.complete,
-		Version: programVersion(), RunBy: who, RunOn: where,
+		Record: flags.record, Replay: flags.replay, Version: programVersion(), RunBy: who, RunOn: where,
 		Out: p.stdout, Terminal: isTerminal(p.stdout), JUnit: flags.junit, JSON: flags.json,
 	})
 	var incomplete *certify.IncompleteError
 	var samples *certify.SamplesError
 	var floor *certify.FloorError
+	var mixed *certify.MixedError
 	switch {
 	case err == nil:
 		return exit(result.ExitCode())
-	case errors.As(err, &samples), errors.As(err, &floor):
+	case errors.As(err, &samples), errors.As(err, &floor), errors.As(err, &mixed):
 		return usage(err) // going on with the run is what was refused
 	case errors.As(err, &incomplete), ctx.Err() != nil:
 		return &exitError{exitInconclusive, resumable(result, err)}

@@ -24,6 +24,9 @@ type call struct {
 	client   *Client
 	request  providers.Request
 	exchange providers.Exchange
+
+	dry     bool   // nothing is sent
+	address string // that a dry call would have posted to
 }
 
 // Do takes the library's request, puts our body in place of its own and sends it once.
@@ -37,6 +40,10 @@ func (c *call) Do(built *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	c.exchange.RequestBody = body
+	if c.dry {
+		c.address = built.URL.String()
+		return nil, errSeen
+	}
 	c.roundTrip(built, body)
 	return nil, errSeen
 }

@@ -96,10 +96,19 @@ func (c *Client) send(ctx context.Context, call *call) error {
 	if !errors.Is(err, errSeen) {
 		return err
 	}
-	if responses {
+	if responses && !call.dry {
 		call.follow(ctx)
 	}
 	return nil
+}
+
+// Draft is what Send would post, and where to, without sending anything. An error is why nothing can be sent.
+func (c *Client) Draft(request providers.Request) (address string, body []byte, err error) {
+	call := &call{client: c, request: request, dry: true}
+	if err := c.send(context.Background(), call); err != nil {
+		return "", nil, err
+	}
+	return call.address, call.exchange.RequestBody, nil
 }
 
 func (c Config) validate() error {

@@ -28,6 +28,7 @@ var order = []row{
 
 	{packages: []string{"providers"}, job: "what a provider is, and what its answers mean; knows no contract"},
 	{packages: []string{"providers/openai"}, job: "one wire format"},
+	{packages: []string{"providers/cassettes"}, job: "exchanges in files, and played back"},
 	{packages: []string{"providers/tokens"}, job: "tokenizers of targets"},
 	{packages: []string{"providers/chattemplate"}, job: "prompts as self-hosted models' servers render them"},
 	{packages: []string{"providers/simulator"}, use: simulated, job: "providers that behave, and misbehave, on demand"},
@@ -84,6 +85,7 @@ var holds = []hold{
 		"a doorbell that the store rings and the dispatcher hears"},
 	{"github.com/sony/gobreaker", []string{"service/circuit"}, "what counts as a failure of a target is settled in one place"},
 	{"github.com/schollz/progressbar", []string{"suites/certify"}, "only a run that people watch has progress"},
+	{"gopkg.in/dnaeon/go-vcr.v4", []string{"providers/cassettes"}, "nothing is written before the secrets were taken out"},
 	{"github.com/spf13/cobra", []string{"cmd/fallproof"}, "verbs and flags are the command's"},
 }
 

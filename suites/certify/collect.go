@@ -10,19 +10,21 @@ import (
 	"github.com/fallproof/fallproof/contracts/binding"
 	"github.com/fallproof/fallproof/contracts/certification"
 	"github.com/fallproof/fallproof/contracts/prompt"
+	"github.com/fallproof/fallproof/providers/cassettes"
 	"github.com/fallproof/fallproof/service/store"
 )
 
 // Evidence is everything that one run knows of a pair.
 type Evidence struct {
-	Pair    Pair
-	Options Options
-	Run     store.Run
-	Samples []Sample              // of cases; fewer than planned where the run ended before
-	Canary  *Sample               // nil where it was never seen
-	Probe   *Sample               // the order to break the schema; nil where it was never seen
-	Free    *Sample               // the same without the schema
-	Record  *certification.Record // set where the run had its record already; then nobody was called
+	Pair     Pair
+	Options  Options
+	Run      store.Run
+	Samples  []Sample                // of cases; fewer than planned where the run ended before
+	Canary   *Sample                 // nil where it was never seen
+	Probe    *Sample                 // the order to break the schema; nil where it was never seen
+	Free     *Sample                 // the same without the schema
+	Unplayed []certification.Finding // of a replay, why it says nothing; then it is inconclusive
+	Record   *certification.Record   // set where the run had its record already; then nobody was called
 
 	binding *binding.Binding
 	idle    bool             // the run had its record before this runner did anything
@@ -130,7 +132,9 @@ type collector struct {
 	slots    chan struct{}
 	progress progress
 	run      store.Run
-	idle     bool // the run was finished when it was opened
+	idle     bool            // the run was finished when it was opened
+	tape     *cassettes.Tape // of a replay; nil where nothing was recorded
+	ready    samples         // of the tape, to be stored next
 }
 
 func (c *collector) collect(ctx context.Context) (Evidence, error) {
@@ -155,10 +159,13 @@ func (c *collector) collect(ctx context.Context) (Evidence, error) {
 		}
 		missing := have.missing(plan)
 		follow := c.follow(have)
-		if len(missing) == 0 || follow.over() {
-			return follow.evidence(), nil
+		due, unplayed := c.due(missing, follow)
+		if len(due) == 0 {
+			evidence := follow.evidence()
+			evidence.Unplayed = unplayed
+			return evidence, nil
 		}
-		taken, err := c.work(ctx, missing, follow)
+		taken, err := c.work(ctx, due, follow)
 		if err != nil {
 			return Evidence{}, err
 		}

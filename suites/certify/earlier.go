@@ -86,6 +86,9 @@ func (e *SamplesError) Error() string {
 
 // prepare opens the pair's run and refuses a plan that the run does not fit. Nothing is called.
 func (c *collector) prepare(ctx context.Context) error {
+	if err := c.load(); err != nil {
+		return err
+	}
 	if err := c.open(ctx); err != nil {
 		return err
 	}
@@ -94,7 +97,10 @@ func (c *collector) prepare(ctx context.Context) error {
 		return c.sameAsBefore(ctx)
 	}
 	have, err := c.stored(ctx)
-	if err != nil || have.within(c.plan()) {
+	if err != nil {
+		return err
+	}
+	if err := c.unmixed(have); err != nil || have.within(c.plan()) {
 		return err
 	}
 	return &SamplesError{Run: c.run.Name, Taken: have.perCase(), Asked: samplesPerCase(c.pair, c.options)}
@@ -103,12 +109,15 @@ func (c *collector) prepare(ctx context.Context) error {
 // sameAsBefore: the record of a finished run is wanted, however many samples it took, unless another number
 // is asked for.
 func (c *collector) sameAsBefore(ctx context.Context) error {
-	if c.options.Samples == 0 {
-		return nil
-	}
 	stored, err := c.options.Store.Record(ctx, c.run.RecordID)
-	if err != nil || stored.SamplesPerCase == c.options.Samples {
+	if err != nil {
 		return err
+	}
+	if replayed := stored.Source == providers.SourceReplay; replayed != c.replays() {
+		return &MixedError{Run: c.run.Name, Replayed: replayed}
+	}
+	if c.options.Samples == 0 || stored.SamplesPerCase == c.options.Samples {
+		return nil
 	}
 	return &SamplesError{Run: c.run.Name, Taken: stored.SamplesPerCase, Asked: c.options.Samples, Finished: true}
 }

@@ -25,7 +25,7 @@ func Judge(e Evidence) (certification.Record, error) {
 	if err != nil {
 		return certification.Record{}, err
 	}
-	judgement := e.judgement()
+	judgement := e.unplayed(e.judgement())
 	record := e.heading()
 	record.ID = id.String()
 	record.Verdict, record.Dimensions = judgement.Verdict, judgement.Dimensions
@@ -41,6 +41,7 @@ func Judge(e Evidence) (certification.Record, error) {
 		record.Source = providers.SourceSimulated
 		record.Warnings = append(record.Warnings, certification.Finding{Reason: warningNotLive, Count: 1, Detail: why})
 	}
+	e.sayReplayed(&record)
 	return record, nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/fallproof/fallproof/contracts"
 	"github.com/fallproof/fallproof/contracts/certification"
 	"github.com/fallproof/fallproof/providers"
+	"github.com/fallproof/fallproof/providers/cassettes"
 	"github.com/fallproof/fallproof/service/store"
 )
 
@@ -25,7 +26,8 @@ type Pair struct {
 	Concurrency  int           // calls to this provider at the same time; the smallest of its pairs counts
 	Client       providers.Provider
 
-	LiveOnLoopback bool // answers of this machine, or of a simulator, count as live where the profile says so
+	Scrub          cassettes.Scrubber // takes the provider's key out of what is recorded
+	LiveOnLoopback bool               // answers of this machine, or of a simulator, count as live where the profile says so
 }
 
 func (p Pair) String() string { return p.Contract.Name + " at " + p.Target.String() }
@@ -37,6 +39,9 @@ type Options struct {
 	RunName  string // runs of one name share their samples and their record; "" = a fresh name
 	Samples  int    // per case; 0 = as each contract says
 	Complete bool   // take every sample, also when the verdict can no longer change
+
+	Record string // folder in which a cassette of every pair is left; "" = none
+	Replay string // folder of cassettes that answer in the providers' place, and nobody is called; "" = none
 
 	Version string // of the harness, for the record
 	RunBy   string // who runs it
@@ -55,6 +60,9 @@ type Options struct {
 func (o Options) withDefaults() (Options, error) {
 	if o.Store == nil {
 		return o, fmt.Errorf("certify: no store")
+	}
+	if o.Record != "" && o.Replay != "" {
+		return o, fmt.Errorf("certify: a replay cannot be recorded again")
 	}
 	if o.Samples < 0 {
 		return o, fmt.Errorf("certify: %d samples; want at least 1, or 0 for what the contract says", o.Samples)

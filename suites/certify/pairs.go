@@ -8,6 +8,7 @@ import (
 
 	"github.com/fallproof/fallproof/contracts"
 	"github.com/fallproof/fallproof/providers"
+	"github.com/fallproof/fallproof/providers/cassettes"
 	"github.com/fallproof/fallproof/providers/openai"
 	"github.com/fallproof/fallproof/service/config"
 )
@@ -17,6 +18,7 @@ type Selection struct {
 	Provider string
 	Target   string // names a pair even where no route does
 	Contract string
+	Recorded bool // of a replay: the pairs call nobody, and no key is read
 }
 
 func (s Selection) String() string {
@@ -33,20 +35,25 @@ func (s Selection) String() string {
 // contract (or the selected one) at that target. They are sorted by target and contract, and call the
 // providers as the service does. release closes the connections afterwards.
 func Pairs(cfg *config.Config, selection Selection) (pairs []Pair, release func(), err error) {
+	if selection.Recorded {
+		pairs, err = recordedPairs(cfg, selection)
+		return pairs, func() {}, err
+	}
 	named, err := selection.named(cfg)
 	if err != nil {
 		return nil, nil, err
 	}
 	clients := map[string]*openai.Client{}
+	scrubs := map[string]cassettes.Scrubber{}
 	release = func() {
 		for _, client := range clients {
 			client.Close()
 		}
 	}
 	for _, n := range named {
-		profile, ok := cfg.Profile(n.target)
-		if !ok {
-			return nil, nil, fmt.Errorf("target %s is not declared under providers", n.target)
+		pair, err := n.pair(cfg)
+		if err != nil {
+			return nil, nil, err
 		}
 		provider, _ := cfg.Provider(n.target.Provider)
 		if clients[provider.Name] == nil {
@@ -55,14 +62,40 @@ func Pairs(cfg *config.Config, selection Selection) (pairs []Pair, release func(
 				return nil, nil, err
 			}
 			clients[provider.Name] = openai.New(openai.Config{BaseURL: provider.BaseURL, APIKey: key})
+			scrubs[provider.Name] = cassettes.NewScrubber(key)
 		}
-		pairs = append(pairs, Pair{
-			Contract: n.contract, Target: n.target, Profile: profile, Timeout: provider.Timeout,
-			ServerErrors: provider.ServerErrors, Concurrency: provider.Concurrency, Client: clients[provider.Name],
-			LiveOnLoopback: provider.LiveOnLoopback,
-		})
+		pair.Client, pair.Scrub = clients[provider.Name], scrubs[provider.Name]
+		pairs = append(pairs, pair)
 	}
 	return pairs, release, nil
+}
+
+func recordedPairs(cfg *config.Config, selection Selection) ([]Pair, error) {
+	named, err := selection.named(cfg)
+	if err != nil {
+		return nil, err
+	}
+	pairs := make([]Pair, len(named))
+	for i, n := range named {
+		if pairs[i], err = n.pair(cfg); err != nil {
+			return nil, err
+		}
+		pairs[i].Client = nobody{}
+	}
+	return pairs, nil
+}
+
+// pair is all of a pair but its client.
+func (n namedPair) pair(cfg *config.Config) (Pair, error) {
+	profile, ok := cfg.Profile(n.target)
+	if !ok {
+		return Pair{}, fmt.Errorf("target %s is not declared under providers", n.target)
+	}
+	provider, _ := cfg.Provider(n.target.Provider)
+	return Pair{
+		Contract: n.contract, Target: n.target, Profile: profile, Timeout: provider.Timeout,
+		ServerErrors: provider.ServerErrors, Concurrency: provider.Concurrency, LiveOnLoopback: provider.LiveOnLoopback,
+	}, nil
 }
 
 // namedPair is a pair before its client was made.

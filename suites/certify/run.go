@@ -110,7 +110,7 @@ func Run(ctx context.Context, options Options) (Result, error) {
 	if err := checkWorth(options.Pairs); err != nil {
 		return result, err
 	}
-	if err := errors.Join(writable(options.JUnit), writable(options.JSON)); err != nil {
+	if err := errors.Join(writable(options.JUnit), writable(options.JSON), writableFolder(options.Record)); err != nil {
 		return result, err
 	}
 	if !ran.CompareAndSwap(false, true) {
@@ -153,7 +153,7 @@ func gather(ctx context.Context, options Options, dry bool) ([]judged, error) {
 		}
 		all[i] = judged{evidence, record}
 	}
-	return all, nil
+	return all, recordAll(ctx, options, all)
 }
 
 // finish writes the records. Of two runners of one run the first writes, and both have its record.

@@ -33,6 +33,7 @@ type Sample struct {
 	Unrenderable string `json:"unrenderable,omitzero"` // why no request could be made of the case; then nothing was sent
 	Nonce        string `json:"nonce,omitzero"`        // of the canary and of the probes
 	DeadlineMS   int64  `json:"deadline_ms"`
+	Replayed     string `json:"replayed,omitzero"` // it was played and not heard, from a cassette of this source
 	Seen         Seen   `json:"exchange,omitzero"`
 	Before       []Seen `json:"before,omitzero"` // earlier tries, without the request, which was the same
 }

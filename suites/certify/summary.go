@@ -15,7 +15,11 @@ import (
 // what did not pass.
 func writeSummary(options Options, result Result) error {
 	var text strings.Builder
-	fmt.Fprintf(&text, "\ncertification run %s\n", result.RunName)
+	how := ""
+	if options.Replay != "" {
+		how = ", a replay of recorded answers: nobody was called"
+	}
+	fmt.Fprintf(&text, "\ncertification run %s%s\n", result.RunName, how)
 	if result.Incomplete != "" {
 		fmt.Fprintf(&text, "not complete, nothing was written: %s\n", result.Incomplete)
 	} else {

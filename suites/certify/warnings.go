@@ -13,11 +13,13 @@ import (
 
 // Warnings of a record beyond the remarks of other packages.
 const (
-	warningNotEnforced  = "schema_not_enforced" // the schema was sent, and nothing shows that the provider enforces it
-	warningAlias        = "model_alias"         // the model's name stands for another one, which may change
-	warningSeveral      = "several_models"      // more than one model served the run
-	warningFingerprints = "several_fingerprints"
-	warningNotLive      = "not_live" // declared as live, and answered by this machine or a simulator
+	warningNotEnforced       = "schema_not_enforced" // the schema was sent, and nothing shows that the provider enforces it
+	warningAlias             = "model_alias"         // the model's name stands for another one, which may change
+	warningSeveral           = "several_models"      // more than one model served the run
+	warningFingerprints      = "several_fingerprints"
+	warningNotLive           = "not_live"           // declared as live, and answered by this machine or a simulator
+	warningReplayed          = "replayed"           // nobody was called
+	warningRecordedSimulated = "recorded_simulated" // and it was no live provider that was recorded
 )
 
 // enforcement compares what the target made of an order to break the schema with what it made of it
@@ -104,7 +106,15 @@ func (e Evidence) remarks() []certification.Finding {
 // notLive says why evidence that is declared as live does not count as that, or "" where it does: what was
 // talked to decides, so that no address and no name in a configuration makes a simulator a provider.
 func (e Evidence) notLive() string {
-	if e.Pair.Profile.Source != providers.SourceLive || e.Pair.LiveOnLoopback {
+	if e.Pair.Profile.Source != providers.SourceLive {
+		return ""
+	}
+	return e.simulated()
+}
+
+// simulated says by what one can see that no live provider answered; "" where nothing shows it.
+func (e Evidence) simulated() string {
+	if e.Pair.LiveOnLoopback {
 		return ""
 	}
 	for _, sample := range e.Samples {

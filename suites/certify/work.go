@@ -22,6 +22,9 @@ var errSpent = errors.New("the provider's trouble spent the budget")
 // work makes the missing calls that no other runner holds, until the run is over, and returns how many it
 // finished.
 func (c *collector) work(ctx context.Context, missing []slot, follow *follower) (taken int, err error) {
+	if c.replays() {
+		return c.play(ctx, missing)
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	queue := make(chan slot, len(missing))
@@ -155,9 +158,11 @@ func (c *collector) store(ctx context.Context, where slot, sample Sample) (Sampl
 // request builds what a sample sends.
 func (c *collector) request(where slot, sample *Sample) (providers.Request, error) {
 	if !where.isSample() {
-		nonce := make([]byte, 8)
-		_, _ = rand.Read(nonce) // never fails, by its own promise
-		sample.Nonce = hex.EncodeToString(nonce)
+		if sample.Nonce == "" { // a replay brings it along
+			nonce := make([]byte, 8)
+			_, _ = rand.Read(nonce) // never fails, by its own promise
+			sample.Nonce = hex.EncodeToString(nonce)
+		}
 		if where.index == canaryCall {
 			return c.binding.CanaryRequest(sample.Nonce)
 		}

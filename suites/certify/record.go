@@ -1,0 +1,116 @@
+package certify
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/fallproof/fallproof/providers"
+	"github.com/fallproof/fallproof/providers/cassettes"
+	"github.com/fallproof/fallproof/providers/openai"
+)
+
+// recordAll leaves a cassette of every pair, made of the evidence and not of what went by: so it is whole
+// also where the run was interrupted in between, shared with another runner, or finished long ago.
+func recordAll(ctx context.Context, options Options, all []judged) error {
+	if options.Record == "" {
+		return nil
+	}
+	for _, j := range all {
+		recorded, err := j.cassette(ctx, options)
+		if err == nil {
+			err = cassettes.Save(options.Record, recorded, j.evidence.Pair.Scrub)
+		}
+		if err != nil {
+			return fmt.Errorf("certify %s: record: %w", j.evidence.Pair, err)
+		}
+		fmt.Fprintf(options.Out, "recorded %s: %d calls in %s\n", j.evidence.Pair, len(recorded.Interactions),
+			cassettes.Path(options.Record, recorded.Contract, recorded.Target))
+	}
+	return nil
+}
+
+func (j judged) cassette(ctx context.Context, options Options) (cassettes.Cassette, error) {
+	pair := j.evidence.Pair
+	recorded := cassettes.Cassette{Contract: pair.Contract.Name, Target: pair.Target.String(), Source: j.record.Source}
+	c := &collector{pair: pair, binding: j.evidence.binding, options: options, run: j.evidence.Run}
+	have, err := c.stored(ctx)
+	if err != nil {
+		return recorded, err
+	}
+	address, err := c.address()
+	if err != nil {
+		return recorded, err
+	}
+	for _, where := range c.plan() {
+		if sample, ok := have[where]; ok {
+			recorded.Interactions = append(recorded.Interactions, interactions(address, sample)...)
+		}
+	}
+	return recorded, nil
+}
+
+// address is where the requests of a pair go.
+func (c *collector) address() (string, error) {
+	var last error
+	for _, where := range c.plan() {
+		request, err := c.request(where, &Sample{})
+		if err != nil {
+			last = err
+			continue
+		}
+		request.AttemptID = "address" // some profiles demand one
+		address, _, err := draft(c.pair.Profile, request)
+		return address, err
+	}
+	return "", last
+}
+
+// draft is what a request looks like on the wire, without a key: that stands in no body and no URL.
+func draft(profile providers.Profile, request providers.Request) (address string, body []byte, err error) {
+	client := openai.New(openai.Config{BaseURL: profile.BaseURL})
+	defer client.Close()
+	return client.Draft(request)
+}
+
+// interactions are the tries of one sample. Those before the last keep no request of their own; it was the
+// same but for the id of the attempt, where that stands in it.
+func interactions(address string, sample Sample) []cassettes.Interaction {
+	if sample.Unrenderable != "" {
+		return nil // nothing was sent
+	}
+	var tries []cassettes.Interaction
+	for try, seen := range append(sample.Before[:len(sample.Before):len(sample.Before)], sample.Seen) {
+		exchange := seen.exchange()
+		exchange.Peer = seen.Peer
+		if seen.Request == "" {
+			exchange.RequestBody = []byte(strings.ReplaceAll(sample.Seen.Request, sample.Seen.AttemptID, seen.AttemptID))
+		}
+		tries = append(tries, cassettes.Interaction{
+			Call:      cassettes.Call{Case: sample.Case, Sample: sample.Index, Try: try},
+			AttemptID: seen.AttemptID, Nonce: sample.Nonce, Deadline: time.Duration(sample.DeadlineMS) * time.Millisecond,
+			URL: address, Exchange: exchange,
+		})
+	}
+	return tries
+}
+
+// writableFolder finds out before anything is paid for whether cassettes can be written.
+func writableFolder(path string) error {
+	if path == "" {
+		return nil
+	}
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return fmt.Errorf("certify: folder of cassettes: %w", err)
+	}
+	probe, err := os.CreateTemp(path, ".recording-*")
+	if err != nil {
+		return fmt.Errorf("certify: folder of cassettes: %w", err)
+	}
+	if err := probe.Close(); err != nil {
+		return err
+	}
+	return os.Remove(probe.Name())
+}

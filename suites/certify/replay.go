@@ -1,0 +1,185 @@
+package certify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/fallproof/fallproof/contracts/certification"
+	"github.com/fallproof/fallproof/providers"
+	"github.com/fallproof/fallproof/providers/cassettes"
+	"github.com/fallproof/fallproof/service/store"
+)
+
+// Reasons why a replay says nothing about the target.
+const (
+	reasonNotRecorded = "not_recorded" // the cassette lacks what is asked for
+	reasonChanged     = "recorded_differently"
+)
+
+// MixedError says that a run's answers are recorded ones and live ones are asked for, or the other way round.
+type MixedError struct {
+	Run      string
+	Replayed bool // the run is a replay
+}
+
+func (e *MixedError) Error() string {
+	if e.Replayed {
+		return fmt.Sprintf("run %q is a replay of recorded answers, and certifies nothing live; use another --run name", e.Run)
+	}
+	return fmt.Sprintf("run %q holds answers that the provider gave; replay recorded ones under another --run name", e.Run)
+}
+
+// replays says whether nobody is called.
+func (c *collector) replays() bool { return c.options.Replay != "" }
+
+// load reads the pair's cassette. That there is none is no error: it is said of the pair alone.
+func (c *collector) load() error {
+	if !c.replays() {
+		return nil
+	}
+	if _, err := os.Stat(c.options.Replay); err != nil {
+		return fmt.Errorf("folder of cassettes: %w", err)
+	}
+	tape, err := cassettes.Load(c.options.Replay, c.pair.Contract.Name, c.pair.Target.String())
+	if errors.Is(err, cassettes.ErrNoCassette) {
+		return nil
+	}
+	c.tape = tape
+	return err
+}
+
+// unmixed refuses a run that has begun the other way. A mixture that comes about all the same, by two
+// runners at once, is judged as a replay.
+func (c *collector) unmixed(have samples) error {
+	for _, sample := range have {
+		if replayed := sample.Replayed != ""; replayed != c.replays() {
+			return &MixedError{Run: c.run.Name, Replayed: replayed}
+		}
+	}
+	return nil
+}
+
+// due are the calls that are to be made or played next; none where the evidence is all there can be, and
+// then, of a replay, why it is not enough.
+func (c *collector) due(missing []slot, follow *follower) ([]slot, []certification.Finding) {
+	switch {
+	case !c.replays() && follow.over():
+		return nil, nil
+	case !c.replays():
+		return missing, nil
+	case c.tape == nil:
+		return nil, []certification.Finding{{Reason: reasonNotRecorded, Count: 1, Detail: fmt.Sprintf(
+			"nothing was recorded of this contract at this target; there is no %s", cassettes.Path(c.options.Replay, c.pair.Contract.Name, c.pair.Target.String()))}}
+	}
+	return c.playable(missing, follow)
+}
+
+// playable are the missing calls that were recorded. All of them are played, also such as could not change
+// the verdict any more: then the judgement is that of the recorded run, whatever order its answers came in.
+func (c *collector) playable(missing []slot, follow *follower) ([]slot, []certification.Finding) {
+	c.ready = samples{}
+	var due, absent, changed []slot
+	for _, where := range missing {
+		sample, err := c.played(where)
+		switch {
+		case err == nil:
+			c.ready[where] = sample
+			due = append(due, where)
+		case errors.Is(err, cassettes.ErrNotRecorded):
+			absent = append(absent, where)
+		default:
+			changed = append(changed, where)
+		}
+	}
+	switch {
+	case len(changed) > 0:
+		return nil, []certification.Finding{{
+			Reason: reasonChanged, Count: len(changed), Case: changed[0].title(), Sample: changed[0].index,
+			Detail: "the contract changed since it was recorded, or the target's profile: another request would be sent now; record again",
+		}}
+	case len(due) == 0 && len(absent) > 0 && !follow.spent() && follow.verdict() == certification.Inconclusive:
+		return nil, []certification.Finding{{
+			Reason: reasonNotRecorded, Count: len(absent), Case: absent[0].title(), Sample: absent[0].index,
+			Detail: "the cassette lacks this call, and without it the verdict is open; record again",
+		}}
+	}
+	return due, nil
+}
+
+// title is a call's name for people.
+func (s slot) title() string {
+	if s.isSample() {
+		return s.name
+	}
+	return map[int]string{canaryCall: "(canary)", probeCall: "(probe)", freeProbeCall: "(probe without schema)"}[s.index]
+}
+
+// played is a sample as it was recorded, provided that the very same requests would be made today: the
+// recorded nonce and attempt ids are put in, so that nothing else may differ.
+func (c *collector) played(where slot) (Sample, error) {
+	call := cassettes.Call{Case: where.name, Sample: where.index}
+	sample := Sample{
+		Case: where.name, Index: where.index, DeadlineMS: c.pair.Timeout.Milliseconds(),
+		Replayed: string(c.tape.Source()), Nonce: c.tape.Nonce(call),
+	}
+	if sample.Replayed == "" {
+		sample.Replayed = "unknown"
+	}
+	request, err := c.request(where, &sample)
+	if err != nil {
+		sample.Unrenderable = err.Error() // as it would have been said that day
+		return sample, nil
+	}
+	for ; call.Try == 0 || c.tape.Has(call); call.Try++ {
+		if call.Try > 0 {
+			before := sample.Seen
+			before.Request = ""
+			sample.Before = append(sample.Before, before)
+		}
+		request.AttemptID = c.tape.AttemptID(call)
+		address, body, err := draft(c.pair.Profile, request)
+		if err != nil && c.tape.Has(call) {
+			return sample, fmt.Errorf("%w: %w", cassettes.ErrChanged, err)
+		}
+		recorded, err := c.tape.Play(call, address, body)
+		if err != nil {
+			return sample, err
+		}
+		sample.Seen = seen(request.AttemptID, recorded.Exchange)
+		sample.DeadlineMS = recorded.Deadline.Milliseconds()
+	}
+	return sample, nil
+}
+
+// play stores what was recorded, as work does with what it hears.
+func (c *collector) play(ctx context.Context, due []slot) (taken int, err error) {
+	for _, where := range due {
+		claimed, err := c.options.Store.ClaimSample(ctx, store.SampleClaim{
+			RunID: c.run.ID, Case: where.name, Index: where.index, By: c.by, Lease: c.lease(),
+		})
+		if err != nil {
+			return taken, err
+		}
+		if !claimed {
+			continue
+		}
+		_, done, err := c.store(ctx, where, c.ready[where])
+		if err != nil {
+			return taken, err
+		}
+		if done {
+			taken++
+			c.progress.sample(c.pair)
+		}
+	}
+	return taken, nil
+}
+
+// nobody is who is called in a replay.
+type nobody struct{}
+
+func (nobody) Send(context.Context, providers.Request) providers.Exchange {
+	return providers.Exchange{Unbuildable: true, Err: errors.New("a replay calls nobody"), Header: map[string][]string{}}
+}

@@ -66,13 +66,15 @@ func forms(secret string) []string {
 	return found
 }
 
+const backslash = `(?:\\|%%(?:25)*5[cC])`
+
 // spellings matches a text byte by byte, each one plain, percent-encoded or escaped as in JSON, behind any
-// number of backslashes.
+// number of backslashes, which may be percent-encoded in their turn.
 func spellings(text string) *regexp.Regexp {
 	var pattern strings.Builder
 	for i := range len(text) {
 		b := text[i]
-		fmt.Fprintf(&pattern, `(?:\\*%s|%%(?:25)*(?i:%02x)|\\+u00(?i:%02x))`, regexp.QuoteMeta(string(rune(b))), b, b)
+		fmt.Fprintf(&pattern, `(?:`+backslash+`*(?:%s|%%(?:25)*(?i:%02x))|`+backslash+`+u00(?i:%02x))`, regexp.QuoteMeta(string(rune(b))), b, b)
 	}
 	return regexp.MustCompile(pattern.String())
 }

@@ -3,6 +3,8 @@ package evidence
 import (
 	"bytes"
 	"regexp"
+	"slices"
+	"strings"
 
 	"github.com/fallproof/fallproof/contracts/certification"
 )
@@ -17,34 +19,50 @@ const quoted = `\\*["']?`
 // is a secret is taken out wherever it was found: in what was sent, in what a provider echoed, in a URL. A
 // provider's own key is taken out before that, by the client that knows it.
 var secrets = []struct {
+	needles []string // in lower case: without any of them the pattern cannot match
 	pattern *regexp.Regexp
 	by      string
 }{
 	// Headers and members whose name says it.
-	{regexp.MustCompile(`(?i)\b((?:proxy-)?authorization` + quoted + `\s*[:=]\s*` + quoted + `\s*(?:bearer|basic|digest|negotiate)?\s*)[^\s"'\\,;}]{3,}`), "${1}" + Redacted},
-	{regexp.MustCompile(`(?i)\b((?:x-)?api[-_]?key|(?:access|refresh|auth|id|bearer)[-_]token|(?:client|app)[-_]secret|secret[-_](?:access[-_])?key|x-amz-security-token|set-cookie|cookie)(` +
+	{[]string{"authorization"}, regexp.MustCompile(`(?i)\b((?:proxy-)?authorization` + quoted + `\s*[:=]\s*` + quoted + `\s*(?:bearer|basic|digest|negotiate)?\s*)[^\s"'\\,;}]{3,}`), "${1}" + Redacted},
+	{[]string{"key", "token", "secret", "cookie"}, regexp.MustCompile(`(?i)\b((?:x-)?api[-_]?key|(?:access|refresh|auth|id|bearer)[-_]token|(?:client|app)[-_]secret|secret[-_](?:access[-_])?key|x-amz-security-token|set-cookie|cookie)(` +
 		quoted + `\s*[:=]\s*` + quoted + `)[^\s"'\\,;&}]{3,}`), "${1}${2}" + Redacted},
-	{regexp.MustCompile(`(?i)\b(bearer\s+)[a-z0-9._~+/=-]{16,}`), "${1}" + Redacted},
+	{[]string{"bearer"}, regexp.MustCompile(`(?i)\b(bearer\s+)[a-z0-9._~+/=-]{16,}`), "${1}" + Redacted},
 	// URLs: user:password@, and parameters.
-	{regexp.MustCompile(`(?i)\b([a-z][a-z0-9+.-]*://)[^\s/@"'\\]+@`), "${1}" + Redacted + "@"},
-	{regexp.MustCompile(`(?i)([?&](?:key|token|sig|signature|auth|password|secret)=)[^&\s"'\\#]+`), "${1}" + Redacted},
+	{[]string{"://"}, regexp.MustCompile(`(?i)\b([a-z][a-z0-9+.-]*://)[^\s/@"'\\]+@`), "${1}" + Redacted + "@"},
+	{[]string{"key=", "token=", "sig=", "signature=", "auth=", "password=", "secret="}, regexp.MustCompile(`(?i)([?&](?:key|token|sig|signature|auth|password|secret)=)[^&\s"'\\#]+`), "${1}" + Redacted},
 	// Keys that show by their form whose they are.
-	{regexp.MustCompile(`\b(?:sk|pk|rk)-[A-Za-z0-9_-]{16,}`), Redacted},
-	{regexp.MustCompile(`\b(?:fp|hf|gsk|r8|nvapi|xai|key|tok)[_-][A-Za-z0-9_-]{24,}`), Redacted},
-	{regexp.MustCompile(`\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}|xox[abeprs]-[A-Za-z0-9-]{10,})`), Redacted},
-	{regexp.MustCompile(`\b(?:A3T[A-Z0-9]|AKIA|ASIA)[A-Z0-9]{16}\b`), Redacted},
-	{regexp.MustCompile(`\bAIza[A-Za-z0-9_-]{30,}`), Redacted},
-	{regexp.MustCompile(`\bya29\.[A-Za-z0-9_-]{20,}`), Redacted},
-	{regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`), Redacted},
-	{regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|$)`), Redacted},
+	{[]string{"sk-", "pk-", "rk-"}, regexp.MustCompile(`\b(?:sk|pk|rk)-[A-Za-z0-9_-]{16,}`), Redacted},
+	{[]string{"fp_", "fp-", "hf_", "hf-", "gsk", "r8", "nvapi", "xai", "key", "tok"}, regexp.MustCompile(`\b(?:fp|hf|gsk|r8|nvapi|xai|key|tok)[_-][A-Za-z0-9_-]{24,}`), Redacted},
+	{[]string{"gh", "glpat", "xox"}, regexp.MustCompile(`\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}|xox[abeprs]-[A-Za-z0-9-]{10,})`), Redacted},
+	{[]string{"a3t", "akia", "asia"}, regexp.MustCompile(`\b(?:A3T[A-Z0-9]|AKIA|ASIA)[A-Z0-9]{16}\b`), Redacted},
+	{[]string{"aiza"}, regexp.MustCompile(`\bAIza[A-Za-z0-9_-]{30,}`), Redacted},
+	{[]string{"ya29"}, regexp.MustCompile(`\bya29\.[A-Za-z0-9_-]{20,}`), Redacted},
+	{[]string{"eyj"}, regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`), Redacted},
+	{[]string{"private key"}, regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|$)`), Redacted},
 }
 
 // Scrub takes out of text what is, or looks like, a credential. JSON stays JSON.
 func Scrub(text string) string {
+	lower := strings.ToLower(text)
 	for _, s := range secrets {
-		text = s.pattern.ReplaceAllString(text, s.by)
+		if slices.ContainsFunc(s.needles, func(needle string) bool { return strings.Contains(lower, needle) }) {
+			text = s.pattern.ReplaceAllString(text, s.by)
+		}
 	}
 	return text
+}
+
+// scrubber scrubs what many samples share once.
+type scrubber map[string]string
+
+func (s scrubber) scrub(text string) string {
+	scrubbed, known := s[text]
+	if !known {
+		scrubbed = Scrub(text)
+		s[text] = scrubbed
+	}
+	return scrubbed
 }
 
 // Scrub takes credentials out of everything in the document that came from elsewhere.
@@ -59,28 +77,29 @@ func (d *Document) Scrub() {
 			c.Messages[j].Content = Scrub(c.Messages[j].Content)
 		}
 	}
+	requests := scrubber{}
 	for _, list := range [][]Sample{d.Samples, d.Calls} {
 		for i := range list {
-			list[i].scrub()
+			list[i].scrub(requests)
 		}
 	}
 }
 
-func (s *Sample) scrub() {
+func (s *Sample) scrub(requests scrubber) {
 	s.Detail, s.Content = Scrub(s.Detail), Scrub(s.Content)
 	for _, list := range [][]Finding{s.Structure, s.Business} {
 		for i := range list {
 			list[i].Detail = Scrub(list[i].Detail)
 		}
 	}
-	s.Exchange.scrub()
+	s.Exchange.scrub(requests)
 	for i := range s.Before {
-		s.Before[i].scrub()
+		s.Before[i].scrub(requests)
 	}
 }
 
-func (x *Exchange) scrub() {
-	x.Request, x.Answer, x.Error = Scrub(x.Request), Scrub(x.Answer), Scrub(x.Error)
+func (x *Exchange) scrub(requests scrubber) {
+	x.Request, x.Answer, x.Error = requests.scrub(x.Request), Scrub(x.Answer), Scrub(x.Error)
 	if x.AnswerBinary != nil { // read byte by byte, so that broken UTF-8 hides nothing
 		for _, s := range secrets {
 			x.AnswerBinary = s.pattern.ReplaceAll(bytes.Clone(x.AnswerBinary), []byte(s.by))

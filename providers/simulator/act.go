@@ -18,7 +18,7 @@ func (x *exchange) act() {
 		x.w.Header().Set("X-Cache", "HIT")
 		x.w.Header().Set("Age", "30")
 	}
-	if x.p.kind() == Choking && countMessages(x.request.messages()) >= cmp.Or(x.p.Count, 300) {
+	if x.p.kind() == Choking && x.host().count(x.request.messages()) >= cmp.Or(x.p.Count, 300) {
 		x.p = Personality{Kind: Silent}
 	}
 	if !x.p.executes() {

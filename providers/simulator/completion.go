@@ -42,9 +42,8 @@ type message struct {
 	Refusal *string `json:"refusal"`
 }
 
-// newCompletion is an answer without choices yet; its usage holds the prompt's tokens.
-func newCompletion(request *chatRequest, seed int64) completion {
-	prompt := countMessages(request.messages())
+// newCompletion is an answer without choices yet, to a prompt of so many tokens.
+func newCompletion(request *chatRequest, prompt int, seed int64) completion {
 	return completion{
 		Object:  "chat.completion",
 		Model:   request.Model,

@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 )
 
@@ -11,7 +12,8 @@ func (w *work) produce() {
 		w.failure = errInside()
 		return
 	}
-	c := newCompletion(w.chat, w.sim.config.Seed)
+	h := w.sim.hostOf(w.chat.Model, w.p)
+	c := newCompletion(w.chat, h.count(w.chat.messages()), w.sim.config.Seed)
 	c.ID, c.Created = w.id, w.created
 	if w.p.kind() == EmptyChoices {
 		w.yield = c
@@ -19,9 +21,6 @@ func (w *work) produce() {
 	}
 	if w.p.kind() == Renamed {
 		c.rename(w.p.Variant, w.sim.config.Seed)
-	}
-	if w.p.kind() == Counting {
-		c.Usage.PromptTokens *= cmp.Or(w.p.Count, 3)
 	}
 	answer := message{Role: "assistant"}
 	var finish string
@@ -38,7 +37,7 @@ func (w *work) produce() {
 
 // write composes the answer's text, right or wrong as the personality has it, and says why it ended.
 func (w *work) write() (text, finish string) {
-	asked := readPrompt(w.chat, w.p.kind() == Deaf)
+	asked := readPrompt(w.understood(), w.p.kind() == Deaf)
 	asked.unbound, asked.dutiful = w.p.kind() == Unenforcing, w.p.kind() == Complying
 	answer := asked.answer()
 	if w.errs() {
@@ -53,6 +52,19 @@ func (w *work) write() (text, finish string) {
 		return text, bent
 	}
 	return w.cut(text)
+}
+
+// understood is the request with what the model sees of its messages.
+func (w *work) understood() *chatRequest {
+	if w.p.kind() != Obeying {
+		return w.chat
+	}
+	cut := *w.chat
+	cut.Messages = slices.Clone(cut.Messages)
+	for i, m := range w.sim.hostOf(w.chat.Model, w.p).seen(w.chat.messages()) {
+		cut.Messages[i].Content = messageText(m.Content)
+	}
+	return &cut
 }
 
 // errs says whether this answer is one of the wrong ones.

@@ -13,6 +13,7 @@ type ModelState struct {
 	Delay       string       `json:"delay"`
 	Questions   string       `json:"questions,omitzero"`   // the candour of its own; "" = none
 	Idempotency *Idempotency `json:"idempotency,omitzero"` // the promise of its own; null = none
+	Hosted      *Hosted      `json:"hosted,omitzero"`      // its chat template; null = none of its own
 }
 
 func (s *Simulator) getModels(w http.ResponseWriter, _ *http.Request) {
@@ -35,6 +36,7 @@ func (s *Simulator) stateOf(model string, p Personality) ModelState {
 		state.Questions = candour.String()
 	}
 	state.Idempotency = promise
+	state.Hosted = hostedOf(s.roster.hostedBy(model))
 	return state
 }
 
@@ -45,6 +47,7 @@ type modelWish struct {
 	Delay       string       `json:"delay"`
 	Questions   string       `json:"questions"`
 	Idempotency *Idempotency `json:"idempotency"`
+	Hosted      *Hosted      `json:"hosted"`
 }
 
 func (s *Simulator) putModel(w http.ResponseWriter, r *http.Request) {
@@ -63,7 +66,12 @@ func (s *Simulator) putModel(w http.ResponseWriter, r *http.Request) {
 		writeError(w, err)
 		return
 	}
-	s.roster.put(model, p, candour, wish.Idempotency)
+	hosted, err := wish.Hosted.profile()
+	if err != nil {
+		writeError(w, err)
+		return
+	}
+	s.roster.put(model, p, candour, wish.Idempotency, hosted)
 	writeJSON(w, http.StatusOK, s.stateOf(model, p))
 }
 

@@ -58,6 +58,10 @@
 //	cached                      says in its header that the answer comes out of a cache
 //	counting[:N]                counts N times the tokens of the prompt, three times if not said
 //	choking[:N]                 never answers a prompt of N tokens or more, 300 if not said
+//	doubling                    puts BOS before a prompt that has one
+//	rewriting                   begins the prompt with words of its own
+//	obeying                     obeys control tokens in a message: what stands behind the first is lost
+//	concatenating               takes control tokens in a message for tokens, and answers well all the same
 //	portal                      status 200 with a page for browsers
 //	mute                        an empty answer
 //
@@ -101,6 +105,13 @@
 //	garbled                     status 200 with a page that is no JSON
 //	half-body                   declares a whole body, sends half of it and closes
 //
+// # Hosting
+//
+// A model may be hosted, see [Simulator.Host]: its prompts go through a chat template, their tokens are counted
+// so, and what the template refuses is refused. Then two more paths are answered, as llama.cpp's server and
+// vLLM do: POST /apply-template with messages, and POST /tokenize with content, prompt or messages; both take
+// the model's name. They stand in the ledger of questions. The ids of tokens are made up, but for BOS.
+//
 // # Control
 //
 // Beside the provider's own paths it answers under /simulator/:
@@ -110,7 +121,8 @@
 //	DELETE /simulator/ledger        empties both
 //	GET    /simulator/models
 //	PUT    /simulator/models/NAME   {"personality": "late:2s", "delay": "500ms", "questions": "absent",
-//	                                 "idempotency": {"header": "Idempotency-Key", "conflict": true}}
+//	                                 "idempotency": {"header": "Idempotency-Key", "conflict": true},
+//	                                 "hosted": {"chat_template": "{% for m in messages %}…", "tokenizer": "o200k_base"}}
 //	PUT    /simulator/questions     {"questions": "failing:500"}, for models that have no candour of their own
 //	POST   /simulator/release       {"attempt": ID} or {"model": NAME}
 //

@@ -53,6 +53,12 @@ const (
 	Unenforcing Kind = "unenforcing"
 	Complying   Kind = "complying"
 
+	// What becomes of a prompt on a server of one's own, see hosting.go.
+	Doubling      Kind = "doubling"
+	Rewriting     Kind = "rewriting"
+	Obeying       Kind = "obeying"
+	Concatenating Kind = "concatenating"
+
 	Picky    Kind = "picky"
 	Cached   Kind = "cached"
 	Counting Kind = "counting"
@@ -84,6 +90,7 @@ func Kinds() []Kind {
 		Dropping, HalfBody, RateLimited, Overloaded, Error200, EmptyChoices, Redirecting, Renamed, Unauthorized,
 		Footnote, Thinking, RawNewline, NotANumber, DuplicateKey, ByteOrderMark, LoneSurrogate, Looping, Babbling,
 		Shouting, Filling, Escaping, Decimal, Unenforcing, Complying, Picky, Cached, Counting, Choking, Turning, Portal, Mute,
+		Doubling, Rewriting, Obeying, Concatenating,
 	}
 }
 

@@ -37,6 +37,8 @@ func (s *Simulator) provide(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.URL.Path == pathModels && (r.Method == http.MethodGet || r.Method == http.MethodHead):
 		s.listModels(w)
+	case isNative(r):
+		s.answerNative(w, r)
 	case isQuestion(r):
 		s.answerQuestion(w, r)
 	default:
@@ -95,8 +97,17 @@ func (x *exchange) admit(readErr error, known bool) *apiError {
 	if refusal := check(); refusal != nil {
 		return refusal
 	}
-	return x.p.dislikes(x.request)
+	if refusal := x.p.dislikes(x.request); refusal != nil {
+		return refusal
+	}
+	if h := x.host(); h.templated() {
+		_, refusal := h.render(x.request.messages())
+		return refusal
+	}
+	return nil
 }
+
+func (x *exchange) host() host { return x.sim.hostOf(x.request.Model, x.p) }
 
 // parse reads the body by the path that it came to.
 func (x *exchange) parse() *apiError {

@@ -1,6 +1,10 @@
 package simulator
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/fallproof/fallproof/providers"
+)
 
 // roster knows which models exist, how they behave and how many answers each gave.
 type roster struct {
@@ -12,13 +16,14 @@ type roster struct {
 	// By model; under "" what holds for those that have none of their own.
 	candours map[string]*Candour
 	promises map[string]Idempotency
+	hosted   map[string]*providers.Profile
 }
 
 func newRoster(config Config) *roster {
 	return &roster{
 		seed: config.Seed, models: map[string]Personality{}, answers: map[string]int64{},
 		candours: map[string]*Candour{"": &config.Candour},
-		promises: map[string]Idempotency{"": config.Idempotency},
+		promises: map[string]Idempotency{"": config.Idempotency}, hosted: map[string]*providers.Profile{},
 	}
 }
 
@@ -65,12 +70,16 @@ func (r *roster) stumbles(model string, period int) bool {
 }
 
 // put sets all of a model; what is nil it has none of its own of.
-func (r *roster) put(model string, p Personality, c *Candour, i *Idempotency) {
+func (r *roster) put(model string, p Personality, c *Candour, i *Idempotency, h *providers.Profile) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.models[model] = p
 	delete(r.candours, model)
 	delete(r.promises, model)
+	delete(r.hosted, model)
+	if h != nil {
+		r.hosted[model] = h
+	}
 	if c != nil {
 		r.candours[model] = c
 	}
@@ -89,6 +98,31 @@ func (r *roster) promise(model string, i Idempotency) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.promises[model] = i
+}
+
+func (r *roster) host(model string, profile *providers.Profile) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.hosted[model] = profile
+}
+
+// hostedAs is how a model is hosted; the zero profile where nobody said.
+func (r *roster) hostedAs(model string) providers.Profile {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, name := range []string{model, ""} {
+		if profile := r.hosted[name]; profile != nil {
+			return *profile
+		}
+	}
+	return providers.Profile{}
+}
+
+// hostedBy is what was set for a model itself: nil where nothing was.
+func (r *roster) hostedBy(model string) *providers.Profile {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.hosted[model]
 }
 
 func (r *roster) idempotencyOf(model string) Idempotency {

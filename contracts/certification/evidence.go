@@ -67,6 +67,7 @@ type Observation struct {
 
 	Structure []Finding // of Answered: why the answer does not meet the schema; empty where it does
 	Business  []Finding // of Answered, where the structure holds: the checks that fail
+	Remarks   []Finding // likewise: what is no fault and may surprise
 }
 
 // ObservationKind divides samples by what they can say about the target.

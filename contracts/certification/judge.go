@@ -24,6 +24,7 @@ type Judgement struct {
 	Dimensions []Dimension // prompt, structure, business, round trip
 	PassAll    []float64   // pass^k for k = 1, 2, … samples a case: see statistics.PassAll
 	Latency    *Latency    // nil where nothing was answered
+	Remarks    []Finding   // about answers that hold
 	Cases      []CaseFigures
 }
 
@@ -54,7 +55,7 @@ func Judge(e Evidence) Judgement {
 	requireEnforcement(&dimensions[1], e)
 	sayStopped(dimensions)
 	return Judgement{
-		Verdict: VerdictOf(dimensions), Dimensions: dimensions, PassAll: t.passAll(), Latency: t.latency.figures(e.Deadline),
+		Verdict: VerdictOf(dimensions), Dimensions: dimensions, PassAll: t.passAll(), Latency: t.latency.figures(e.Deadline), Remarks: t.remarks.sorted(),
 		Cases: t.caseFigures(e.Checks),
 	}
 }

@@ -24,7 +24,7 @@ type tally struct {
 	planned                        int
 	taken, troubled                int
 	structure, business, roundTrip *rate
-	trouble                        findings
+	trouble, remarks               findings
 	cases                          map[string]*caseCount
 	latency                        latencies
 }
@@ -51,6 +51,7 @@ func (t *tally) add(o Observation) {
 			t.business.add(o, o.Business)
 		}
 		t.latency.add(o.Latency)
+		t.remarks.addSample(o, o.Remarks)
 	case Unusable:
 		t.roundTrip.add(o, own)
 	default:

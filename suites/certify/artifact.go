@@ -162,4 +162,3 @@ func readsOf(c *contracts.Contract) map[string][]string {
 	}
 	return reads
 }
-

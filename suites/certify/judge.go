@@ -36,7 +36,7 @@ func Judge(e Evidence) (certification.Record, error) {
 	record.Mutation = &tried
 	record.Parameters = e.parameters()
 	record.ServedModels, record.Fingerprints = e.served()
-	record.Warnings = e.warnings(record)
+	record.Warnings = append(e.warnings(record), judgement.Remarks...)
 	if why := e.notLive(); why != "" {
 		record.Source = providers.SourceSimulated
 		record.Warnings = append(record.Warnings, certification.Finding{Reason: warningNotLive, Count: 1, Detail: why})

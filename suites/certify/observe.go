@@ -85,6 +85,9 @@ func (w *observer) content(o *certification.Observation, name string, out provid
 	if len(faults) > 0 {
 		return
 	}
+	for _, remark := range structure.Remarks(answer) {
+		o.Remarks = append(o.Remarks, certification.Finding{Reason: string(remark.Reason), Detail: remark.InstancePath + ": " + remark.Detail})
+	}
 	tested, _ := w.pair.Contract.CaseNamed(name)
 	for _, fault := range w.binding.Business().Judge(tested.Input, answer, tested.Expected) {
 		o.Business = append(o.Business, certification.Finding{Reason: fault.Check, Detail: oneLine(fault.Detail)})

@@ -6,7 +6,6 @@ import (
 
 	"github.com/fallproof/fallproof/contracts/binding"
 	"github.com/fallproof/fallproof/contracts/certification"
-	"github.com/fallproof/fallproof/contracts/structure"
 	"github.com/fallproof/fallproof/providers"
 	"github.com/fallproof/fallproof/providers/simulator"
 )
@@ -73,32 +72,6 @@ func (e Evidence) warnings(record certification.Record) []certification.Finding 
 	}
 	if prints := record.Fingerprints; len(prints) > 1 {
 		warn(warningFingerprints, fmt.Sprintf("%d configurations of the provider answered: %q", len(prints), prints))
-	}
-	return append(found, e.remarks()...)
-}
-
-// remarks count, once a sample, what of the answers may surprise who reads them elsewhere.
-func (e Evidence) remarks() []certification.Finding {
-	var found []certification.Finding
-	for i, sample := range e.Samples {
-		if !e.read[i].answered() {
-			continue
-		}
-		answer, faults := e.binding.Structure().Judge(e.read[i].outcome.Content)
-		if len(faults) > 0 {
-			continue
-		}
-		for _, remark := range structure.Remarks(answer) {
-			if len(found) > 0 {
-				found[0].Count++
-				break
-			}
-			found = append(found, certification.Finding{
-				Reason: string(remark.Reason), Count: 1, Case: sample.Case, Sample: sample.Index,
-				Detail: remark.InstancePath + ": " + remark.Detail,
-			})
-			break
-		}
 	}
 	return found
 }

@@ -42,7 +42,7 @@ func TestShipped(t *testing.T) {
 	g := NewWithT(t)
 	catalog, err := contracts.Shipped()
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(catalog.Names()).To(Equal([]string{"invoice-extraction", "support-triage"}))
+	g.Expect(catalog.Names()).To(Equal([]string{"invoice-extraction", "meeting-actions", "support-triage"}))
 	for _, c := range catalog.All() {
 		g.Expect(c.Cases).To(HaveLen(8), c.Name)
 		again, err := contracts.FromArchive(c.Archive())

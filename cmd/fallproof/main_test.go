@@ -151,7 +151,7 @@ func TestUsageErrorsAreOneLineAndExitTwo(t *testing.T) {
 		{"keys create --owner a --scope", "flag needs an argument"},
 		{"keys revoke", "accepts 1 arg(s), received 0"},
 		{"can-failover", "--contract and --to are required"},
-		{"can-failover --contract nothing --to a/b", `no contract is named "nothing"; the catalogue has invoice-extraction, support-triage`},
+		{"can-failover --contract nothing --to a/b", `no contract is named "nothing"; the catalogue has invoice-extraction, meeting-actions, support-triage`},
 		{"can-failover --contract support-triage --to a", `target "a": want PROVIDER/MODEL`},
 		{"can-failover --contract support-triage --to a/b", "target a/b is not declared; declared are: none"},
 		{"certify", "no route names such a pair"},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/big"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -28,6 +29,8 @@ func (p *prompt) answer() *answer {
 		a.fields = readInvoice(p.data).fields()
 	case p.task == taskTriage:
 		a.fields = readTriage(p.data).fields()
+	case p.task == taskMeeting:
+		a.fields = meetingOf(p.around, p.data).fields()
 	case p.schema != nil:
 		a.fields = &object{}
 	case p.wantsJSON:
@@ -77,6 +80,8 @@ func (a *answer) spoil() {
 		spoilInvoice(a.fields)
 	case taskTriage:
 		spoilTriage(a.fields)
+	case taskMeeting:
+		spoilMeeting(a.fields)
 	default:
 		spoilAny(a.fields)
 	}
@@ -104,6 +109,28 @@ func spoilTriage(fields *object) {
 		fields.set("legal_threat", true)
 	}
 	fields.set("urgency", "low")
+}
+
+// spoilMeeting counts a day from another week, loses the last action item where none has a day, and sees one
+// where there is none.
+func spoilMeeting(fields *object) {
+	actions, ok := fields.get("actions").([]any)
+	if !ok {
+		return
+	}
+	for _, action := range actions {
+		item, _ := action.(*object)
+		text, _ := item.get("due").(string)
+		if due, err := time.Parse(time.DateOnly, text); err == nil {
+			item.set("due", due.AddDate(0, 0, 7).Format(time.DateOnly))
+			return
+		}
+	}
+	if len(actions) > 0 {
+		fields.set("actions", actions[:len(actions)-1])
+		return
+	}
+	fields.set("actions", []any{&object{members: []member{{"owner", "everybody"}, {"task", "follow up"}, {"due", nil}}}})
 }
 
 // spoilAny turns the first value that can be turned: this reader does not know what would be right.

@@ -1,8 +1,8 @@
 // Package simulator is an HTTP server that speaks OpenAI's wire formats, chat completions and responses,
 // and behaves, or misbehaves, as real providers do.
 //
-// It promises four things. Answers are computed from the prompt that arrives: a rule-based reader of
-// invoices and of customer messages, so that it answers inputs it has never seen; where it cannot read
+// It promises four things. Answers are computed from the prompt that arrives: rule-based readers of
+// invoices, of customer messages and of the minutes of meetings, so that it answers inputs it has never seen; where it cannot read
 // the task it conforms to the schema it was handed, as a small model would. Each model has a
 // [Personality], fixed at start, changed while running, or named by the model itself, so that every
 // failure is one string away. What was asked to be stored is found again when its work is done, whether

@@ -17,10 +17,14 @@ func FuzzReaders(f *testing.F) {
 			f.Add(c.Input["document"] + c.Input["message"])
 		}
 	}
+	for _, c := range meetingCases(f) {
+		f.Add(c.Input.Minutes)
+	}
 	f.Add("1 2 350,00 2 350,00\nTotal\n€")
 	f.Add("99.99.9999 31/02/2026 x 1x1=1 (1) -1- 1,2,3.4.5 \xff")
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, answer := range []*object{readInvoice(text).fields(), readTriage(text).fields()} {
+		met := meetingOf("Day of the meeting: 2026-03-11\nAttendees: Anna Berg; Dr. Lena Vogt; יוסי כהן\n", text)
+		for _, answer := range []*object{readInvoice(text).fields(), readTriage(text).fields(), met.fields()} {
 			if encoded := encode(answer); !jsontext.Value(encoded).IsValid(jsontext.AllowInvalidUTF8(true)) {
 				t.Fatalf("not JSON: %s", encoded)
 			}

@@ -12,6 +12,7 @@ const (
 	taskUnknown task = iota
 	taskInvoice
 	taskTriage
+	taskMeeting
 )
 
 // prompt is a request as a model understands it.
@@ -20,6 +21,7 @@ type prompt struct {
 	schema       *schema // nil without one
 	wantsJSON    bool
 	instructions string // all that the messages say outside the data
+	around       string // what stands around the data in its message
 	data         string // what stands between the delimiters, else the last user message
 	deaf         bool
 	unbound      bool // nothing makes the answer meet the schema
@@ -46,9 +48,8 @@ func readPrompt(request *chatRequest, deaf bool) *prompt {
 		if m.Role != "user" {
 			continue
 		}
-		var around string
-		around, tag, p.data = splitData(text)
-		p.instructions += around + "\n"
+		p.around, tag, p.data = splitData(text)
+		p.instructions += p.around + "\n"
 	}
 	if format := request.ResponseFormat; format != nil {
 		p.wantsJSON = format.Type != "text"
@@ -60,7 +61,7 @@ func readPrompt(request *chatRequest, deaf bool) *prompt {
 	return p
 }
 
-var delimiters = []string{"invoice", "message", "document", "text", "input", "data", "email", "ticket"}
+var delimiters = []string{"invoice", "message", "minutes", "document", "text", "input", "data", "email", "ticket"}
 
 // splitData finds the data within a user message: from the first opening tag that stands on a line alone
 // to the last closing one, so that nothing within the data can end it early.
@@ -84,9 +85,9 @@ func splitData(text string) (around, tag, data string) {
 // recognise tells the task from the keys that are asked for; a reader that sees none goes by the tag.
 func (p *prompt) recognise(tag string) task {
 	if p.schema != nil {
-		return taskOf(func(key string) bool { return p.schema.has(key) })
+		return taskOf(tag, func(key string) bool { return p.schema.has(key) })
 	}
-	if asked := taskOf(func(key string) bool { return strings.Contains(p.instructions, `"`+key+`"`) }); asked != taskUnknown {
+	if asked := taskOf(tag, func(key string) bool { return strings.Contains(p.instructions, `"`+key+`"`) }); asked != taskUnknown {
 		return asked
 	}
 	if strings.Contains(p.instructions, `"`) && !p.deaf {
@@ -97,16 +98,20 @@ func (p *prompt) recognise(tag string) task {
 		return taskInvoice
 	case "message":
 		return taskTriage
+	case "minutes":
+		return taskMeeting
 	}
 	return taskUnknown
 }
 
-func taskOf(asks func(key string) bool) task {
+func taskOf(tag string, asks func(key string) bool) task {
 	switch {
 	case asks("invoice_number") && asks("lines") && asks("total"):
 		return taskInvoice
 	case asks("category") && asks("urgency"):
 		return taskTriage
+	case asks("actions") && tag == "minutes":
+		return taskMeeting
 	}
 	return taskUnknown
 }

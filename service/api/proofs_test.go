@@ -29,7 +29,8 @@ func TestTheCatalogueIsReadable(t *testing.T) {
 	}](s, s.send(s.operator, http.MethodGet, "/v1/contracts", ""))
 	triage, _ := s.config.Catalog.Get("support-triage")
 	s.Expect(list.Items).To(gomega.ConsistOf(
-		gomega.HaveField("Name", "invoice-extraction"), summary{"support-triage", triage.Digest(), len(triage.Cases)}))
+		gomega.HaveField("Name", "invoice-extraction"), gomega.HaveField("Name", "meeting-actions"),
+		summary{"support-triage", triage.Digest(), len(triage.Cases)}))
 
 	one := s.send(s.client, http.MethodGet, "/v1/contracts/support-triage", "")
 	s.Expect(one.Body["route"]).To(gomega.Equal(map[string]any{

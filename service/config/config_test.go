@@ -150,7 +150,7 @@ func TestWithoutAFileThereAreDefaults(t *testing.T) {
 		Listen: "127.0.0.1:8080", MaxBodyBytes: 1 << 20, ShutdownTimeout: 30 * time.Second,
 		AcceptSources: []providers.Source{providers.SourceLive},
 	}))
-	g.Expect(c.Catalog.Names()).To(gomega.ConsistOf("invoice-extraction", "support-triage"))
+	g.Expect(c.Catalog.Names()).To(gomega.ConsistOf("invoice-extraction", "meeting-actions", "support-triage"))
 }
 
 func TestLoadReadsTheDefaultFileAndInsistsOnANamedOne(t *testing.T) {
@@ -194,7 +194,7 @@ func TestARelativeContractsFolderStartsAtTheFile(t *testing.T) {
 	g.Expect(os.WriteFile(file, []byte("contracts: ./mine\n"), 0o600)).To(gomega.Succeed())
 	c, err := config.Load(file, environment())
 	g.Expect(err).NotTo(gomega.HaveOccurred())
-	g.Expect(c.Catalog.Names()).To(gomega.ConsistOf("invoice-extraction", "support-triage"))
+	g.Expect(c.Catalog.Names()).To(gomega.ConsistOf("invoice-extraction", "meeting-actions", "support-triage"))
 
 	broken := filepath.Join(dir, "mine", "support-triage", "contract.yaml")
 	g.Expect(os.WriteFile(broken, []byte("name: support-triage\nsurprise: 1\n"), 0o600)).To(gomega.Succeed())

@@ -72,7 +72,7 @@ func TestEveryFaultNamesItsLine(t *testing.T) {
 		"tolerance is no number":   {"providers:\n  a:\n    base_url: https://a.example\n    models:\n      m:\n        token_tolerance: .nan", "f.yaml:6: providers.a.models.m.token_tolerance: want a share"},
 		"system role":              {"providers:\n  a:\n    base_url: https://a.example\n    models:\n      m:\n        system_role: user", `f.yaml:6: providers.a.models.m.system_role: "user" is not allowed; want one of system, developer, merge`},
 		"context window":           {"providers:\n  a:\n    base_url: https://a.example\n    models:\n      m:\n        context_window: -1", "f.yaml:6: providers.a.models.m.context_window: want a whole number from 1"},
-		"unknown contract":         {alpha + "routes:\n  nothing: {primary: alpha/m}", "f.yaml:3: routes.nothing: no such contract; the catalogue has invoice-extraction, support-triage"},
+		"unknown contract":         {alpha + "routes:\n  nothing: {primary: alpha/m}", "f.yaml:3: routes.nothing: no such contract; the catalogue has invoice-extraction, meeting-actions, support-triage"},
 		"no primary":               {alpha + "routes:\n  support-triage: {fallbacks: [alpha/m]}", "f.yaml:3: routes.support-triage has no primary"},
 		"primary no target":        {alpha + "routes:\n  support-triage:\n    primary: alpha", `f.yaml:4: routes.support-triage.primary: target "alpha": want PROVIDER/MODEL`},
 		"unknown provider":         {alpha + "routes:\n  support-triage:\n    primary: beta/m", `f.yaml:4: routes.support-triage.primary: beta/m: provider "beta" is not declared; declared are: alpha`},

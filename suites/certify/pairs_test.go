@@ -49,13 +49,13 @@ func TestPairs(t *testing.T) {
 		},
 		{
 			name: "a target in no route", selection: certify.Selection{Target: "alpha/small"},
-			pairs: "invoice-extraction at alpha/small, support-triage at alpha/small",
+			pairs: "invoice-extraction at alpha/small, meeting-actions at alpha/small, support-triage at alpha/small",
 		},
 		{
 			name: "a target and a contract", selection: certify.Selection{Target: "alpha/small", Contract: "support-triage"},
 			pairs: "support-triage at alpha/small",
 		},
-		{name: "a contract that does not exist", selection: certify.Selection{Contract: "x"}, err: `contract "x" is not known; there are invoice-extraction, support-triage`},
+		{name: "a contract that does not exist", selection: certify.Selection{Contract: "x"}, err: `contract "x" is not known; there are invoice-extraction, meeting-actions, support-triage`},
 		{name: "a provider that does not exist", selection: certify.Selection{Provider: "x"}, err: `provider "x" is not declared`},
 		{name: "a target that does not exist", selection: certify.Selection{Target: "alpha/x"}, err: "target alpha/x is not declared"},
 		{name: "a target that is none", selection: certify.Selection{Target: "alpha"}, err: "want PROVIDER/MODEL"},

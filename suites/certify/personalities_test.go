@@ -99,6 +99,12 @@ func (x expectation) checkEarly(t *testing.T, w *world, pair certify.Pair) {
 // are asserted, and that the other dimensions do not blame it for what they did not see.
 var personalities = []expectation{
 	{model: "faithful", verdict: certification.Certified, statuses: statuses{passed, passed, passed, passed}},
+	{contract: "support-triage", model: "faithful", verdict: certification.Certified, statuses: statuses{passed, passed, passed, passed}},
+	{contract: "meeting-actions", model: "faithful", verdict: certification.Certified, statuses: statuses{passed, passed, passed, passed}},
+	{
+		contract: "meeting-actions", model: "plausible", verdict: certification.Rejected, statuses: statuses{passed, passed, failed, passed},
+		dimension: certification.DimensionBusiness, reason: "owners and due dates are the expected ones",
+	},
 	{model: "slow:30ms", verdict: certification.Certified, statuses: statuses{passed, passed, passed, passed}},
 	{
 		model: "extra-key", verdict: certification.Rejected, statuses: statuses{passed, failed, notJudged, passed},

@@ -1,6 +1,11 @@
 package certification
 
-import "github.com/fallproof/fallproof/contracts/statistics"
+import (
+	"maps"
+	"slices"
+
+	"github.com/fallproof/fallproof/contracts/statistics"
+)
 
 // rate is one dimension's count.
 type rate struct {
@@ -123,12 +128,16 @@ func (t *tally) casesSeen() int {
 	return seen
 }
 
-// passAll is pass^k averaged over the cases, for each k that every case has samples for.
+// passAll is pass^k averaged over the cases, for each k that every case has samples for. They are summed in the
+// order of their names: in any other the last digits would differ from one judgement of the same evidence to the
+// next.
 func (t *tally) passAll() []float64 {
 	figures, seen := []float64{}, t.casesSeen()
+	names := slices.Sorted(maps.Keys(t.cases))
 	for k := 1; seen > 0; k++ {
 		sum := 0.0
-		for _, c := range t.cases {
+		for _, name := range names {
+			c := t.cases[name]
 			if c.all == 0 {
 				continue
 			}

@@ -134,6 +134,7 @@ type collector struct {
 	run      store.Run
 	idle     bool            // the run was finished when it was opened
 	tape     *cassettes.Tape // of a replay; nil where nothing was recorded
+	at       string          // where the requests go that the tape answers
 	ready    samples         // of the tape, to be stored next
 }
 

@@ -2,6 +2,7 @@ package certify
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -40,10 +41,7 @@ func (j judged) cassette(ctx context.Context, options Options) (cassettes.Casset
 	if err != nil {
 		return recorded, err
 	}
-	address, err := c.address()
-	if err != nil {
-		return recorded, err
-	}
+	address := c.address()
 	for _, where := range c.plan() {
 		if sample, ok := have[where]; ok {
 			recorded.Interactions = append(recorded.Interactions, interactions(address, sample)...)
@@ -52,20 +50,19 @@ func (j judged) cassette(ctx context.Context, options Options) (cassettes.Casset
 	return recorded, nil
 }
 
-// address is where the requests of a pair go.
-func (c *collector) address() (string, error) {
-	var last error
+// address is where the requests of a pair go; where none can be made, the endpoint that they would have gone to.
+func (c *collector) address() string {
 	for _, where := range c.plan() {
 		request, err := c.request(where, &Sample{})
 		if err != nil {
-			last = err
 			continue
 		}
 		request.AttemptID = "address" // some profiles demand one
-		address, _, err := draft(c.pair.Profile, request)
-		return address, err
+		if address, _, err := draft(c.pair.Profile, request); err == nil {
+			return address
+		}
 	}
-	return "", last
+	return c.pair.Profile.BaseURL
 }
 
 // draft is what a request looks like on the wire, without a key: that stands in no body and no URL.
@@ -78,14 +75,14 @@ func draft(profile providers.Profile, request providers.Request) (address string
 // interactions are the tries of one sample. Those before the last keep no request of their own; it was the
 // same but for the id of the attempt, where that stands in it.
 func interactions(address string, sample Sample) []cassettes.Interaction {
-	if sample.Unrenderable != "" {
-		return nil // nothing was sent
-	}
 	var tries []cassettes.Interaction
 	for try, seen := range append(sample.Before[:len(sample.Before):len(sample.Before)], sample.Seen) {
 		exchange := seen.exchange()
 		exchange.Peer = seen.Peer
-		if seen.Request == "" {
+		if sample.Unrenderable != "" { // nothing was sent, and that is what is recorded
+			exchange.Unbuildable, exchange.Err = true, errors.New(sample.Unrenderable)
+		}
+		if seen.Request == "" && sample.Unrenderable == "" {
 			exchange.RequestBody = []byte(strings.ReplaceAll(sample.Seen.Request, sample.Seen.AttemptID, seen.AttemptID))
 		}
 		tries = append(tries, cassettes.Interaction{

@@ -46,7 +46,7 @@ func (c *collector) load() error {
 	if errors.Is(err, cassettes.ErrNoCassette) {
 		return nil
 	}
-	c.tape = tape
+	c.tape, c.at = tape, c.address()
 	return err
 }
 
@@ -129,8 +129,9 @@ func (c *collector) played(where slot) (Sample, error) {
 	}
 	request, err := c.request(where, &sample)
 	if err != nil {
-		sample.Unrenderable = err.Error() // as it would have been said that day
-		return sample, nil
+		sample.Unrenderable = err.Error()
+		_, err = c.tape.Play(call, c.at, nil)
+		return sample, err
 	}
 	for ; call.Try == 0 || c.tape.Has(call); call.Try++ {
 		if call.Try > 0 {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -18,7 +17,8 @@ import (
 
 func (p *program) certificationsCommand() *cobra.Command {
 	return group("certifications", "Certification records",
-		p.certificationsListCommand(), p.certificationsShowCommand(), p.certificationsEvidenceCommand(), p.certificationsRevokeCommand())
+		p.certificationsListCommand(), p.certificationsShowCommand(), p.certificationsDiffCommand(), p.certificationsEvidenceCommand(),
+		p.certificationsRevokeCommand())
 }
 
 // recordView is a record as scripts read it: the same members as the API's.
@@ -56,8 +56,8 @@ func (p *program) certificationsListCommand() *cobra.Command {
 				}
 				filter.Target = &parsed
 			}
-			return p.withStore(cmd.Context(), nil, func(_ *config.Config, s store.Store) error {
-				return p.listRecords(cmd.Context(), s, filter, asJSON)
+			return p.withStore(cmd.Context(), nil, func(c *config.Config, s store.Store) error {
+				return p.listRecords(cmd.Context(), c, s, filter, asJSON)
 			})
 		},
 	}
@@ -69,24 +69,30 @@ func (p *program) certificationsListCommand() *cobra.Command {
 	return command
 }
 
-func (p *program) listRecords(ctx context.Context, s store.Store, filter store.RecordFilter, asJSON bool) error {
+func (p *program) listRecords(ctx context.Context, c *config.Config, s store.Store, filter store.RecordFilter, asJSON bool) error {
 	found, next, err := s.Records(ctx, filter)
 	if err != nil {
 		return failed(err)
 	}
-	views, rows := make([]recordView, len(found)), make([][]string, len(found))
-	for i, r := range found {
-		views[i] = viewRecord(r)
-		verdict := string(r.Verdict)
-		if !r.RevokedAt.IsZero() {
-			verdict += ", revoked"
-		}
-		rows[i] = []string{r.ID, r.Contract, r.Target.String(), verdict, string(r.Source), stamp(r.IssuedAt), stamp(r.ExpiresAt)}
-	}
 	if asJSON {
+		views := make([]recordView, len(found))
+		for i, r := range found {
+			views[i] = viewRecord(r)
+		}
 		return p.printJSON(map[string]any{"items": views, "next_cursor": orNull(next)})
 	}
-	if err := p.table("ID CONTRACT TARGET VERDICT SOURCE ISSUED EXPIRES", rows); err != nil || next == "" {
+	worth, err := worthOf(ctx, c, s, found)
+	if err != nil {
+		return failed(err)
+	}
+	rows := make([][]cell, len(found))
+	for i, r := range found {
+		rows[i] = []cell{
+			{text: r.ID}, {text: r.Contract}, {text: r.Target.String()}, {string(r.Verdict), styleOf(r.Verdict)},
+			{worth[i].text, worth[i].style}, {text: string(r.Source)}, {text: stamp(r.IssuedAt)},
+		}
+	}
+	if err := p.print(p.painted([]string{"ID", "CONTRACT", "TARGET", "VERDICT", "CERTIFIED", "SOURCE", "ISSUED"}, rows)); err != nil || next == "" {
 		return err
 	}
 	fmt.Fprintf(p.stderr, "there are more: --cursor %s\n", next)
@@ -100,80 +106,11 @@ func orNull(text string) any {
 	return text
 }
 
-func (p *program) certificationsShowCommand() *cobra.Command {
-	var asJSON bool
-	command := &cobra.Command{
-		Use: "show ID", Short: "Show one record with its figures and findings", Args: cobra.ExactArgs(1),
-		Example: "  fallproof certifications show 0197b1c4-0000-7000-8000-000000000000",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.withStore(cmd.Context(), nil, func(_ *config.Config, s store.Store) error {
-				record, err := s.Record(cmd.Context(), args[0])
-				if err != nil {
-					return missingRecord(args[0], err)
-				}
-				if asJSON {
-					return p.printJSON(viewRecord(record))
-				}
-				return p.print(p.describe(record))
-			})
-		},
-	}
-	command.Flags().BoolVar(&asJSON, "json", false, "JSON for scripts")
-	return command
-}
-
 func missingRecord(id string, err error) error {
 	if errors.Is(err, store.ErrNotFound) {
 		return failed(fmt.Errorf("no certification has the id %q", id))
 	}
 	return failed(err)
-}
-
-// describe is a record for people.
-func (p *program) describe(r store.StoredRecord) string {
-	var text strings.Builder
-	line := func(name, value string) { fmt.Fprintf(&text, "%-16s %s\n", name, visible(value)) }
-	fmt.Fprintf(&text, "%s at %s: %s\n", visible(r.Contract), visible(r.Target.String()), p.paint(styleOf(r.Verdict), string(r.Verdict)))
-	line("id", r.ID)
-	line("source", string(r.Source))
-	line("run", fmt.Sprintf("%s by %s on %s, harness %s", r.RunName, r.RunBy, r.RunOn, r.HarnessVersion))
-	line("issued", stamp(r.IssuedAt))
-	line("expires", stamp(r.ExpiresAt))
-	if !r.RevokedAt.IsZero() {
-		line("revoked", fmt.Sprintf("%s by %s: %s", stamp(r.RevokedAt), r.RevokedBy, r.RevokedReason))
-	}
-	line("served models", strings.Join(r.ServedModels, ", "))
-	line("contract digest", r.ContractDigest)
-	line("proof digest", r.ProofDigest)
-	line("token checks", r.Parameters.TokenChecks)
-	for _, d := range r.Dimensions {
-		fmt.Fprintf(&text, "\n%s: %s\n", p.paint(strong, d.Name), visible(figure(d)))
-		for _, finding := range d.Findings {
-			fmt.Fprintf(&text, "  %d × %s%s\n", finding.Count, visible(finding.Reason), visible(instance(finding)))
-		}
-	}
-	return text.String()
-}
-
-// figure is a dimension's verdict with what it rests on.
-func figure(d certification.Dimension) string {
-	bound := "lower 95 % bound "
-	if d.Census {
-		bound = "every one counts: "
-	}
-	return fmt.Sprintf("%s, %d of %d, %s%s against %s", d.Status, d.Successes, d.Samples, bound,
-		strconv.FormatFloat(d.LowerBound, 'f', 3, 64), strconv.FormatFloat(d.Threshold, 'f', 3, 64))
-}
-
-func instance(f certification.Finding) string {
-	text := ""
-	if f.Case != "" {
-		text = fmt.Sprintf(", e.g. case %q sample %d", f.Case, f.Sample)
-	}
-	if f.Detail != "" {
-		text += ": " + f.Detail
-	}
-	return text
 }
 
 func styleOf(verdict certification.Verdict) style {

@@ -104,6 +104,7 @@ func settingsOf(r Record) []property {
 		{"profile of the target", r.ProfileDigest},
 		{"source", string(r.Source)},
 		{"harness", r.HarnessVersion},
+		{"wrong answers that the checks refuse", mutationOf(r.Mutation)},
 		{"samples a case", number(r.SamplesPerCase)},
 		{"temperature", temperature},
 		{"limit of the answer", strings.TrimSpace(r.Parameters.MaxTokensField + " " + number(r.Parameters.MaxTokens))},
@@ -112,6 +113,13 @@ func settingsOf(r Record) []property {
 		{"parameters not available", strings.Join(r.Parameters.Unavailable, ", ")},
 		{"token checks", r.Parameters.TokenChecks},
 	}
+}
+
+func mutationOf(m *Mutation) string {
+	if m == nil {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d", m.Killed, m.Total)
 }
 
 func number(n int) string {

@@ -68,6 +68,7 @@ func TestCompareNamesWhatChanged(t *testing.T) {
 		{"the source", func(r *certification.Record) { r.Source = providers.SourceReplay }, change("source", "live", "replay")},
 		{"the harness", func(r *certification.Record) { r.HarnessVersion = "2" }, change("harness", "1", "2")},
 		{"the samples", func(r *certification.Record) { r.SamplesPerCase = 9 }, change("samples a case", "5", "9")},
+		{"the checks", func(r *certification.Record) { r.Mutation = &certification.Mutation{Killed: 3, Total: 4} }, change("wrong answers that the checks refuse", "", "3 of 4")},
 		{"the temperature", func(r *certification.Record) { r.Parameters.Temperature = &half }, change("temperature", "0", "0.5")},
 		{"no temperature", func(r *certification.Record) { r.Parameters.Temperature = nil }, change("temperature", "0", "")},
 		{"the limit", func(r *certification.Record) { r.Parameters.MaxTokens = 9 }, change("limit of the answer", "max_tokens 64", "max_tokens 9")},

@@ -13,6 +13,8 @@ import (
 
 	"github.com/onsi/gomega"
 	"github.com/spf13/cobra"
+
+	"github.com/fallproof/fallproof/service/store/storetest/pgcluster"
 )
 
 // asProgram makes the test binary be the program, for what needs a process of its own: signals, and
@@ -23,7 +25,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
 		main()
 	}
-	os.Exit(m.Run())
+	pgcluster.Main(m)
 }
 
 // terminal is a working folder with an environment to type commands in.

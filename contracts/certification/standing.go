@@ -42,6 +42,7 @@ type Proof struct {
 	CertificationID string
 	Verdict         Verdict
 	Source          providers.Source
+	IssuedAt        time.Time // of the record
 	ExpiresAt       time.Time
 	RevokedAt       time.Time // zero = not revoked
 	SuspendedAt     time.Time // zero = not suspended
@@ -52,6 +53,7 @@ type Standing struct {
 	Key    Key
 	Proof  *Proof  // nil = nothing was ever judged under this proof digest
 	Latest *Record // the newest record of (contract, target) under any digest; nil = none
+	Events []Event // of the proof's record, oldest first; not read for decisions, which they do not change
 	Now    time.Time
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fallproof/fallproof/contracts"
 	"github.com/fallproof/fallproof/providers"
+	"github.com/fallproof/fallproof/service/drift"
 )
 
 // DefaultPath is the file that is read where none is named. It may be absent.
@@ -81,6 +82,15 @@ type Route struct {
 	OnUnknown               string        // block | release | resend
 	Deadline                time.Duration // of a job, from its creation; 0 = none
 	RequireCertifiedPrimary bool
+	Drift                   drift.Settings // when live answers suspend a target's proof
+}
+
+// Drift is when live answers under a contract suspend a target's proof; the defaults where it has no route.
+func (c *Config) Drift(contract string) drift.Settings {
+	if route, ok := c.Routes[contract]; ok {
+		return route.Drift
+	}
+	return drift.Defaults()
 }
 
 // Provider finds a provider by name.

@@ -90,6 +90,15 @@ func TestEveryFaultNamesItsLine(t *testing.T) {
 		"circuit":                  {"providers:\n  a:\n    base_url: https://a.example\n    circuit: {failures: 0}\n    models: {m: {}}", "f.yaml:4: providers.a.circuit.failures: want a whole number from 1"},
 		"circuit as a word":        {"providers:\n  a:\n    base_url: https://a.example\n    circuit: closed\n    models: {m: {}}", "f.yaml:4: providers.a.circuit: want a mapping"},
 		"certified primary":        {alpha + "routes:\n  support-triage:\n    primary: alpha/m\n    require_certified_primary: 'yes'", "f.yaml:5: routes.support-triage.require_certified_primary: want true or false"},
+		"drift on":                 {alpha + "routes:\n  support-triage:\n    primary: alpha/m\n    drift: on", "f.yaml:5: routes.support-triage.drift: \"on\" is not possible; want off, or a mapping"},
+		"drift as a number":        {alpha + "routes:\n  support-triage:\n    primary: alpha/m\n    drift: 0.05", "f.yaml:5: routes.support-triage.drift: want off, or a mapping"},
+		"drift by nothing":         {alpha + "routes:\n  support-triage:\n    primary: alpha/m\n    drift: ", "f.yaml:5: routes.support-triage.drift: want off, or a mapping"},
+		"drift of what":            {alpha + "routes:\n  support-triage:\n    primary: alpha/m\n    drift: {rate: 0.1}", "f.yaml:5: unknown key \"rate\"; possible here: violations, window, minimum"},
+		"drift of all":             {alpha + "routes:\n  support-triage:\n    primary: alpha/m\n    drift: \n      violations: 1", "f.yaml:6: routes.support-triage.drift.violations: want a number from 0 to less than 1"},
+		"drift in percent":         {alpha + "routes:\n  support-triage:\n    primary: alpha/m\n    drift: \n      window: 10\n      violations: 5%", "f.yaml:7: routes.support-triage.drift.violations: want a number from 0 to less than 1"},
+		"drift is no number":       {alpha + "routes:\n  support-triage:\n    primary: alpha/m\n    drift: {violations: .nan}", "f.yaml:5: routes.support-triage.drift.violations: want a number from 0 to less than 1"},
+		"drift window":             {alpha + "routes:\n  support-triage:\n    primary: alpha/m\n    drift: {window: 10001}", "f.yaml:5: routes.support-triage.drift.window: want a whole number from 1 to 10000"},
+		"drift minimum":            {alpha + "routes:\n  support-triage:\n    primary: alpha/m\n    drift: \n      window: 10\n      minimum: 11", "f.yaml:7: routes.support-triage.drift.minimum: 11 answers never stand in a window of 10"},
 		"first of two faults":      {"server:\n  listen: x\n  max_body: 0\nstore:\n  url: y", "f.yaml:2: server.listen"},
 	} {
 		t.Run(name, func(t *testing.T) {

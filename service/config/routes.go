@@ -25,7 +25,7 @@ func (r *reader) routes(f field, c *Config) map[string]Route {
 }
 
 func (r *reader) route(f field, c *Config) Route {
-	s := r.mapping(f, "primary", "fallbacks", "max_attempts", "on_refusal", "on_unknown", "deadline", "require_certified_primary")
+	s := r.mapping(f, "primary", "fallbacks", "max_attempts", "on_refusal", "on_unknown", "deadline", "require_certified_primary", "drift")
 	if !s["primary"].present() {
 		r.fail(f.line, "%s has no primary", f.name)
 		return Route{}
@@ -37,6 +37,7 @@ func (r *reader) route(f field, c *Config) Route {
 		OnUnknown:               r.word(s["on_unknown"], job.OnUnknownBlock, job.OnUnknownBlock, job.OnUnknownRelease, job.OnUnknownResend),
 		Deadline:                r.duration(s["deadline"], 0),
 		RequireCertifiedPrimary: r.boolean(s["require_certified_primary"]),
+		Drift:                   r.drift(s["drift"]),
 	}
 	if s["fallbacks"].present() {
 		route.Fallbacks = r.fallbacks(s["fallbacks"], route.Primary, c)

@@ -24,7 +24,8 @@ type Certifications interface {
 	// FinishRun appends the record and moves the proof, once per run: won is false where the run had
 	// its record already, which is then returned. Record's IssuedAt and ExpiresAt are set from the
 	// database's clock and validFor. An inconclusive record never displaces a judged one, nor does one
-	// of a weaker source (live > replay > simulated).
+	// of a weaker source (live > replay > simulated). A record that displaces another ends its suspension,
+	// unless its run had begun before that.
 	FinishRun(ctx context.Context, runID string, record certification.Record, validFor time.Duration) (stored certification.Record, won bool, err error)
 	// FinishRunWithEvidence is FinishRun of a run whose evidence is kept beside the record, in the same
 	// transaction; the record that is stored names it. Whoever does not win stores neither.
@@ -39,6 +40,22 @@ type Certifications interface {
 	Revoke(ctx context.Context, id, reason, by string) (StoredRecord, error)
 	// Standings reads what is known about each key, in the order asked.
 	Standings(ctx context.Context, keys []certification.Key) ([]certification.Standing, error)
+	// TendProofs notes, once for each record, that a certified proof of one of the keys expires soon or has
+	// expired, asks for its re-certification, and forgets outcomes that no window reaches any more. It
+	// returns the events that it was the one to note.
+	TendProofs(ctx context.Context, keys []certification.Key, by string) ([]certification.Event, error)
+	// Requests are the open requests for a re-certification of the keys, oldest first.
+	Requests(ctx context.Context, keys []certification.Key) ([]Request, error)
+}
+
+// Request is an open request for a re-certification. Only a judged record that counts closes it.
+type Request struct {
+	CertificationID string // of the record that is to be renewed
+	Contract        string
+	Target          providers.Target
+	ProofDigest     string
+	Cause           string // the type of event that called for it
+	RequestedAt     time.Time
 }
 
 // Run is one certification run of a contract against a target.
@@ -77,6 +94,7 @@ type StoredRecord struct {
 	RevokedAt     time.Time // zero = not revoked
 	RevokedReason string
 	RevokedBy     string
+	Events        []certification.Event // oldest first
 }
 
 // RecordFilter selects a page of records.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fallproof/fallproof/contracts/certification"
 	"github.com/fallproof/fallproof/providers"
+	"github.com/fallproof/fallproof/service/drift"
 	"github.com/fallproof/fallproof/service/job"
 )
 
@@ -199,6 +200,7 @@ type Change struct {
 	RetryIn   time.Duration // with EventFailure: as the provider asked
 	NotSent   bool          // with EventFailure and EventDoubt: provably nothing left the machine by the last send, which is not counted; after an earlier one it is doubt
 	Answer    *Answer       // what was heard, if anything; Answer.Result only with a valid answer
+	Watch     *Watch        // with Answer: its target's proof is held against it; nil = it is not
 
 	OnlyIfOverdue bool        // the sweep's guard: nothing changes unless the lease, or the time to start, is over by now
 	OnlyIfDue     job.DueStep // an automatic step's guard: nothing changes unless it is the one that is due; *NotYet before its time
@@ -223,12 +225,23 @@ type Answer struct {
 	Latency     time.Duration
 }
 
+// Watch has an answer of a live attempt compared with what its target was certified as, in the transaction
+// that ends the attempt: see package drift. It says something about a proof only where that was the
+// standing one when the attempt was sent.
+type Watch struct {
+	Proof    certification.Key
+	Settings drift.Settings
+	Judged   bool // it was an answer to be held against the contract
+	Violated bool // and it broke it
+}
+
 // Applied is what a Change did.
 type Applied struct {
 	Attempt job.Attempt
 	Job     job.Job
-	Moved   bool         // false: nothing changed (a late answer, or a repeated delivery)
-	Next    *job.Attempt // the attempt that the next step made
+	Moved   bool                  // false: nothing changed (a late answer, or a repeated delivery)
+	Next    *job.Attempt          // the attempt that the next step made
+	Drift   []certification.Event // what it brought upon the record that its target's proof rests on
 }
 
 // JobFilter selects a page of an owner's jobs: newest first, those in doubt by the age of the doubt, oldest

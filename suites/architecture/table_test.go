@@ -46,6 +46,7 @@ var order = []row{
 	// Above config, which reads the words of a job's life (what to do on doubt or refusal) from it.
 	{packages: []string{"service/job"}, pure: true, job: "job, attempt and the one table of transitions"},
 	{packages: []string{"service/circuit"}, pure: true, job: "which targets a replica leaves alone for a while"},
+	{packages: []string{"service/drift"}, pure: true, job: "whether live answers are still what was certified"},
 	{packages: []string{"service/config"}, job: "the configuration file"},
 	{packages: []string{"service/store"}, job: "what a store promises"},
 	{packages: []string{"service/store/sqlcore"}, job: "what both engines do alike"},

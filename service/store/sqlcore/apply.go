@@ -28,7 +28,9 @@ func (c *Core) Apply(ctx context.Context, change store.Change) (store.Applied, e
 			return store.Applied{}, store.ErrNotFound
 		}
 		m := move{core: c, tx: tx, job: j, attempts: attempts, attempt: attempts[change.Ref.Number-1], change: change, now: now}
-		return m.apply(ctx)
+		applied, err := m.apply(ctx)
+		applied.Drift = m.drift
+		return applied, err
 	})
 }
 
@@ -41,6 +43,7 @@ type move struct {
 	attempt  job.Attempt   // as found
 	change   store.Change
 	now      time.Time
+	drift    []certification.Event // what it brought upon its target's record
 }
 
 func (m *move) apply(ctx context.Context) (store.Applied, error) {
@@ -146,9 +149,8 @@ func (m *move) stillProven(ctx context.Context) error {
 	if m.change.Event != job.EventTurn || m.attempt.State != job.Starting || m.attempt.CertificationID == "" {
 		return nil
 	}
-	standing, err := one(ctx, m.tx, scanProof, `SELECT proof_digest, target, certification_id, verdict, source, expires_at,
-		revoked_at, suspended_at FROM proofs WHERE proof_digest = (SELECT proof_digest FROM certification_records WHERE id = $1)
-		AND target = $2`+m.core.engine.Dialect().ForShare, m.attempt.CertificationID, m.attempt.Target.String())
+	standing, err := one(ctx, m.tx, scanProof, "SELECT "+proofColumns+` FROM proofs
+		WHERE proof_digest = (SELECT proof_digest FROM certification_records WHERE id = $1) AND target = $2`+m.core.engine.Dialect().ForShare, m.attempt.CertificationID, m.attempt.Target.String())
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
 	}

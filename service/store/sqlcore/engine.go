@@ -66,8 +66,9 @@ type Rows interface {
 
 // Core is a store.Store over an engine.
 type Core struct {
-	engine   Engine
-	contents digestSet // contract contents that are known to be committed
+	engine    Engine
+	contents  digestSet // contract contents that are known to be committed
+	certified certifiedSet
 }
 
 var _ store.Store = (*Core)(nil)

@@ -33,6 +33,9 @@ func (m *move) store(ctx context.Context, to job.State) error {
 	if err := ringDue(ctx, m.tx, changed, m.now); err != nil {
 		return err
 	}
+	if err := m.watch(ctx, changed); err != nil {
+		return err
+	}
 	return recordEvent(ctx, m.tx, m.job, job.HistoryAttemptMoved, m.attempt.Number, map[string]any{
 		"from": m.attempt.State, "to": to, "event": m.event(), "reason": changed.Reason, "detail": changed.Detail,
 		"by": m.change.By, "note": m.change.Note,

@@ -30,7 +30,16 @@ func scanRecord(rows Rows) (store.StoredRecord, error) {
 
 // Record implements store.Certifications.
 func (c *Core) Record(ctx context.Context, id string) (store.StoredRecord, error) {
-	return read(ctx, c, func(tx Tx) (store.StoredRecord, error) { return selectRecord(ctx, tx, id) })
+	return read(ctx, c, func(tx Tx) (store.StoredRecord, error) { return recordWithEvents(ctx, tx, id) })
+}
+
+func recordWithEvents(ctx context.Context, tx Tx, id string) (store.StoredRecord, error) {
+	record, err := selectRecord(ctx, tx, id)
+	if err != nil {
+		return record, err
+	}
+	record.Events, err = selectEvents(ctx, tx, id)
+	return record, err
 }
 
 func selectRecord(ctx context.Context, tx Tx, id string) (store.StoredRecord, error) {
@@ -57,12 +66,16 @@ func (c *Core) Records(ctx context.Context, filter store.RecordFilter) ([]store.
 	and("r.id <", filter.Cursor)
 	args = append(args, limit+1)
 	query += " ORDER BY r.id DESC LIMIT $" + strconv.Itoa(len(args))
-	items, err := read(ctx, c, func(tx Tx) ([]store.StoredRecord, error) { return collect(ctx, tx, scanRecord, query, args...) })
-	if err != nil {
-		return nil, "", err
-	}
-	page, next := cut(items, limit, func(r store.StoredRecord) string { return r.ID })
-	return page, next, nil
+	next := ""
+	page, err := read(ctx, c, func(tx Tx) ([]store.StoredRecord, error) {
+		items, err := collect(ctx, tx, scanRecord, query, args...)
+		if err != nil {
+			return nil, err
+		}
+		items, next = cut(items, limit, func(r store.StoredRecord) string { return r.ID })
+		return items, addEvents(ctx, tx, items)
+	})
+	return page, next, err
 }
 
 // Revoke implements store.Certifications. The proofs row is what an insert of an attempt waits for or sees.
@@ -86,7 +99,12 @@ func (c *Core) Revoke(ctx context.Context, id, reason, by string) (store.StoredR
 			WHERE certification_id = $1 AND revoked_at IS NULL`, id, at(now)); err != nil {
 			return store.StoredRecord{}, err
 		}
-		return selectRecord(ctx, tx, id)
+		if _, err := appendEvent(ctx, tx, certification.Event{
+			CertificationID: id, Type: certification.EventRevoked, Detail: reason, By: by, At: now,
+		}); err != nil {
+			return store.StoredRecord{}, err
+		}
+		return recordWithEvents(ctx, tx, id)
 	})
 }
 
@@ -113,6 +131,11 @@ func (c *Core) Standings(ctx context.Context, keys []certification.Key) ([]certi
 			if err != nil {
 				return nil, err
 			}
+			if standing.Proof != nil {
+				if standing.Events, err = selectEvents(ctx, tx, standing.Proof.CertificationID); err != nil {
+					return nil, err
+				}
+			}
 			out = append(out, standing)
 		}
 		return out, nil
@@ -123,8 +146,8 @@ func (c *Core) Standings(ctx context.Context, keys []certification.Key) ([]certi
 // of (contract, target) where there is no such row.
 func standingOf(ctx context.Context, tx Tx, key certification.Key, lock string, now time.Time) (certification.Standing, error) {
 	standing := certification.Standing{Key: key, Now: now}
-	proof, err := one(ctx, tx, scanProof, `SELECT proof_digest, target, certification_id, verdict, source, expires_at,
-		revoked_at, suspended_at FROM proofs WHERE proof_digest = $1 AND target = $2`+lock, key.ProofDigest, key.Target.String())
+	proof, err := one(ctx, tx, scanProof, "SELECT "+proofColumns+" FROM proofs WHERE proof_digest = $1 AND target = $2"+lock,
+		key.ProofDigest, key.Target.String())
 	if err == nil {
 		standing.Proof = &proof
 		return standing, nil
@@ -141,17 +164,21 @@ func standingOf(ctx context.Context, tx Tx, key certification.Key, lock string, 
 	return standing, err
 }
 
+// proofColumns take the time of issue from the record by a subquery, so that a lock is one of the proofs row.
+const proofColumns = `proof_digest, target, certification_id, verdict, source, expires_at, revoked_at, suspended_at,
+	(SELECT issued_at FROM certification_records WHERE id = certification_id)`
+
 func scanProof(rows Rows) (certification.Proof, error) {
 	var (
-		proof                       certification.Proof
-		target                      string
-		expires, revoked, suspended stamp
+		proof                               certification.Proof
+		target                              string
+		expires, revoked, suspended, issued stamp
 	)
 	if err := rows.Scan(&proof.ProofDigest, &target, &proof.CertificationID, &proof.Verdict, &proof.Source, &expires,
-		&revoked, &suspended); err != nil {
+		&revoked, &suspended, &issued); err != nil {
 		return proof, err
 	}
-	proof.ExpiresAt, proof.RevokedAt, proof.SuspendedAt = expires.Time, revoked.Time, suspended.Time
+	proof.ExpiresAt, proof.RevokedAt, proof.SuspendedAt, proof.IssuedAt = expires.Time, revoked.Time, suspended.Time, issued.Time
 	return proof, proof.Target.UnmarshalText([]byte(target))
 }
 

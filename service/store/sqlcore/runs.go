@@ -2,7 +2,6 @@ package sqlcore
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/fallproof/fallproof/contracts/certification"
@@ -121,7 +120,7 @@ func (c *Core) finishRun(ctx context.Context, runID string, record certification
 		record.RunID, record.RunName = run.ID, run.Name
 		record.IssuedAt, record.ExpiresAt = now, now.Add(validFor)
 		won = true
-		if err := c.appendRecord(ctx, tx, record); err != nil || kept == nil {
+		if err := c.appendRecord(ctx, tx, record, run.StartedAt); err != nil || kept == nil {
 			return record, err
 		}
 		return record, appendEvidence(ctx, tx, record.ID, *kept)
@@ -129,7 +128,7 @@ func (c *Core) finishRun(ctx context.Context, runID string, record certification
 	return stored, won && err == nil, err
 }
 
-func (c *Core) appendRecord(ctx context.Context, tx Tx, r certification.Record) error {
+func (c *Core) appendRecord(ctx context.Context, tx Tx, r certification.Record, begun time.Time) error {
 	_, err := tx.Exec(ctx, `INSERT INTO certification_records (id, run_id, contract, target, proof_digest, effective_digest,
 		profile_digest, verdict, source, document, issued_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
 		r.ID, r.RunID, r.Contract, r.Target.String(), r.ProofDigest, r.EffectiveDigest, r.ProfileDigest, string(r.Verdict),
@@ -141,26 +140,5 @@ func (c *Core) appendRecord(ctx context.Context, tx Tx, r certification.Record) 
 	if err != nil || r.Verdict == certification.Inconclusive {
 		return err
 	}
-	return c.moveProof(ctx, tx, r)
-}
-
-// moveProof makes a judged record the one that counts, unless a stronger source stands.
-func (c *Core) moveProof(ctx context.Context, tx Tx, r certification.Record) error {
-	if err := c.lockProofs(ctx, tx); err != nil {
-		return err
-	}
-	key := certification.Key{Contract: r.Contract, Target: r.Target, ProofDigest: r.ProofDigest}
-	standing, err := standingOf(ctx, tx, key, c.engine.Dialect().ForUpdate, r.IssuedAt)
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return err
-	}
-	if standing.Proof != nil && strength[standing.Proof.Source] > strength[r.Source] {
-		return nil
-	}
-	_, err = tx.Exec(ctx, `INSERT INTO proofs (proof_digest, target, contract, certification_id, verdict, source, expires_at, updated_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-		ON CONFLICT (proof_digest, target) DO UPDATE SET certification_id = excluded.certification_id, verdict = excluded.verdict,
-		source = excluded.source, expires_at = excluded.expires_at, revoked_at = NULL, suspended_at = NULL, updated_at = excluded.updated_at`,
-		r.ProofDigest, r.Target.String(), r.Contract, r.ID, string(r.Verdict), string(r.Source), at(r.ExpiresAt), at(r.IssuedAt))
-	return err
+	return c.moveProof(ctx, tx, r, begun)
 }

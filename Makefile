@@ -62,6 +62,12 @@ lint: ## formatting, vet, golangci-lint, tidy modules with the right content
 contracts: build ## certify the shipped contracts: PROVIDER= one provider, else all; CONFIG= a configuration
 	bin/fallproof certify $(if $(PROVIDER),--provider '$(PROVIDER)') $(if $(CONFIG),--config '$(CONFIG)')
 
+.PHONY: cassettes
+cassettes: build ## record the cassettes of this repository again, from a simulator on 127.0.0.1:4010
+	@bin/fallproof simulate --listen 127.0.0.1:4010 >/dev/null & simulator=$$!; trap 'kill $$simulator' EXIT; \
+		until curl -sf http://127.0.0.1:4010/v1/models >/dev/null; do kill -0 $$simulator || exit 1; sleep 0.1; done; \
+		bin/fallproof certify --config cassettes/fallproof.yaml --record cassettes
+
 .PHONY: with-postgres
 with-postgres:
 	go build -o $(WITH_POSTGRES) ./service/store/storetest/pgcluster/with

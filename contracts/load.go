@@ -28,6 +28,9 @@ const defaultSamples = 5
 // the wire, which providers limit to 64 such characters.
 var namePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
 
+// ValidName reports whether a contract may be called so.
+func ValidName(name string) bool { return namePattern.MatchString(name) }
+
 // fromFiles builds a contract from the content of its folder; dir only prefixes file names in errors.
 func fromFiles(dir string, files map[string][]byte) (*Contract, error) {
 	content, ok := files[contractFile]
@@ -54,7 +57,7 @@ func fromFiles(dir string, files map[string][]byte) (*Contract, error) {
 }
 
 func readIdentity(c *Contract, doc *document, source *yamlSource) (err error) {
-	if !namePattern.MatchString(doc.Name) {
+	if !ValidName(doc.Name) {
 		return source.fault("$.name", "name %q: want lower-case letters, digits and hyphens, at most 64", doc.Name)
 	}
 	switch c.Effects = Effects(doc.Effects); c.Effects {

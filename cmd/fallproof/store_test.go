@@ -73,9 +73,11 @@ func TestLint(t *testing.T) {
 	s.write("mine/support-triage/schema.json", `{"type": "nonsense"}`)
 	broken := s.run("contracts", "lint", "mine/support-triage", "--json")
 	s.Expect(broken.code).To(gomega.Equal(exitNo), broken.stderr)
-	var findings []finding
-	s.Expect(json.Unmarshal([]byte(broken.stdout), &findings)).To(gomega.Succeed())
-	s.Expect(findings).To(gomega.ContainElement(gomega.And(
+	var told struct {
+		Findings []finding `json:"findings"`
+	}
+	s.Expect(json.Unmarshal([]byte(broken.stdout), &told)).To(gomega.Succeed())
+	s.Expect(told.Findings).To(gomega.ContainElement(gomega.And(
 		gomega.HaveField("File", "schema.json"), gomega.HaveField("Severity", gomega.BeEquivalentTo("error")))))
 	people := s.run("contracts", "lint", "mine/support-triage")
 	s.Expect(people.code).To(gomega.Equal(exitNo))

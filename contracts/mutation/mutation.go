@@ -132,7 +132,7 @@ type trial struct {
 
 func (t *trial) count(m Mutant, killed, byRules bool) {
 	t.report.Total++
-	for _, tally := range []*Tally{tallyOf(t.operators, string(m.Operator)), tallyOf(t.pointers, general(m.Pointer))} {
+	for _, tally := range []*Tally{tallyOf(t.operators, string(m.Operator)), tallyOf(t.pointers, Place(m.Pointer))} {
 		tally.Total++
 		if killed {
 			tally.Killed++

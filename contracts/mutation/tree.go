@@ -43,8 +43,8 @@ func (p path) general() string {
 
 var index = regexp.MustCompile(`/[0-9]+(/|$)`)
 
-// general makes every index of a pointer a *.
-func general(pointer string) string {
+// Place is a JSON pointer with a * for every index.
+func Place(pointer string) string {
 	for index.MatchString(pointer) {
 		pointer = index.ReplaceAllString(pointer, "/*$1")
 	}

@@ -27,6 +27,7 @@ type call struct {
 
 	dry     bool   // nothing is sent
 	address string // that a dry call would have posted to
+	header  http.Header
 }
 
 // Do takes the library's request, puts our body in place of its own and sends it once.
@@ -42,6 +43,12 @@ func (c *call) Do(built *http.Request) (*http.Response, error) {
 	c.exchange.RequestBody = body
 	if c.dry {
 		c.address = built.URL.String()
+		c.dress(built.Header)
+		built.Header.Set("Authorization", "Bearer [not shown]")
+		if c.client.config.APIKey == "" {
+			built.Header.Del("Authorization")
+		}
+		c.header = built.Header
 		return nil, errSeen
 	}
 	c.roundTrip(built, body)
@@ -61,16 +68,7 @@ func (c *call) roundTrip(built *http.Request, body []byte) {
 	wire.Body = io.NopCloser(bytes.NewReader(body))
 	wire.ContentLength = int64(len(body))
 	wire.GetBody = nil // without it nothing below us can send the body a second time
-	wire.Header.Del("Idempotency-Key")
-	wire.Header.Del("X-Idempotency-Key")
-	wire.Header.Set("User-Agent", "fallproof")
-	wire.Header.Set("Accept-Encoding", "identity")
-	if c.request.AttemptID != "" {
-		wire.Header.Set(AttemptHeader, c.request.AttemptID)
-	}
-	if name := c.request.Profile.IdempotencyHeader; name != "" {
-		wire.Header.Set(name, c.request.AttemptID)
-	}
+	c.dress(wire.Header)
 
 	response, err := c.client.transport.RoundTrip(wire)
 	if err != nil {
@@ -90,6 +88,20 @@ func addressOf(remote net.Addr) string {
 		return remote.String()
 	}
 	return host
+}
+
+// dress sets the headers that are ours, in place of those that net/http would read a meaning into.
+func (c *call) dress(header http.Header) {
+	header.Del("Idempotency-Key")
+	header.Del("X-Idempotency-Key")
+	header.Set("User-Agent", "fallproof")
+	header.Set("Accept-Encoding", "identity")
+	if c.request.AttemptID != "" {
+		header.Set(AttemptHeader, c.request.AttemptID)
+	}
+	if name := c.request.Profile.IdempotencyHeader; name != "" {
+		header.Set(name, c.request.AttemptID)
+	}
 }
 
 // capture keeps an answer: status, headers, the body up to the limit, and whether it arrived to its

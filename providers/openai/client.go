@@ -104,11 +104,18 @@ func (c *Client) send(ctx context.Context, call *call) error {
 
 // Draft is what Send would post, and where to, without sending anything. An error is why nothing can be sent.
 func (c *Client) Draft(request providers.Request) (address string, body []byte, err error) {
+	address, _, body, err = c.Preview(request)
+	return address, body, err
+}
+
+// Preview is [Client.Draft] with the headers that are set here. In place of the key stands that it is not
+// shown; it does not have to be known.
+func (c *Client) Preview(request providers.Request) (address string, header http.Header, body []byte, err error) {
 	call := &call{client: c, request: request, dry: true}
 	if err := c.send(context.Background(), call); err != nil {
-		return "", nil, err
+		return "", nil, nil, err
 	}
-	return call.address, call.exchange.RequestBody, nil
+	return call.address, call.header, call.exchange.RequestBody, nil
 }
 
 func (c Config) validate() error {

@@ -63,6 +63,7 @@ type Provider struct {
 	Circuit          Circuit
 
 	Models map[string]providers.Profile // complete profiles, by model
+	Prices map[string]Price             // by model; absent where none is declared
 
 	keyLine int // where api_key_env or api_key_file stands
 }

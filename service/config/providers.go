@@ -59,6 +59,7 @@ func (r *reader) provider(f field) Provider {
 		Reconcile:    r.word(s["reconcile"], providers.ReconcileNone, providers.ReconcileStoredCompletions, providers.ReconcileResponses),
 		Idempotent:   r.text(s["idempotent"], ""),
 		Circuit:      r.circuit(s["circuit"]),
+		Prices:       map[string]Price{},
 	}
 	p.LiveOnLoopback = r.boolean(s["live_on_loopback"])
 	if err := providers.ValidateIdempotencyHeader(p.Idempotent); err != nil {
@@ -146,7 +147,7 @@ func (r *reader) models(provider, f field, p Provider) map[string]providers.Prof
 
 func (r *reader) profile(f field, p Provider) providers.Profile {
 	s := r.mapping(f, append([]string{
-		"context_window", "tokenizer", "system_role", "temperature", "max_tokens_field", "structured_output",
+		"context_window", "tokenizer", "system_role", "temperature", "max_tokens_field", "structured_output", "price",
 	}, hostingKeys...)...)
 	profile := providers.Profile{
 		BaseURL:          p.BaseURL,
@@ -163,6 +164,9 @@ func (r *reader) profile(f field, p Provider) providers.Profile {
 		IdempotencyHeader: p.Idempotent,
 	}
 	r.hosting(&profile, s)
+	if s["price"].present() {
+		p.Prices[f.key] = r.price(s["price"])
+	}
 	profile = profile.WithDefaults()
 	if r.err == nil {
 		r.blame(f, s, profile.Validate())

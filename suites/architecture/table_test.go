@@ -39,6 +39,7 @@ var order = []row{
 	{packages: []string{"contracts/binding"}, pure: true, job: "a contract as it applies to one target"},
 	{packages: []string{"contracts/mutation"}, pure: true, job: "what a contract's checks are worth, shown by wrong answers"},
 	{packages: []string{"contracts/lint"}, job: "what is wrong with a contract before any call is paid for"},
+	{packages: []string{"contracts/scaffold"}, job: "the contract that new ones start from"},
 	{packages: []string{"contracts/certification"}, pure: true, job: "records, and whether a proof stands"},
 	{packages: []string{"contracts/evidence"}, pure: true, job: "what is kept of a run beside its record, without secrets"},
 	{packages: []string{"contracts/report"}, pure: true, job: "records and their evidence as people read them"},

@@ -35,8 +35,13 @@ func (e Evidence) census() []certification.Check {
 	return append(checks, e.canaryCheck())
 }
 
-// count is the target's own count of what it is sent: the profile's roles applied.
 func (e Evidence) count(profile providers.Profile, messages []providers.Message) (int, bool, error) {
+	return Count(profile, messages)
+}
+
+// Count is the target's own count of what it is sent: the profile's roles applied. counted is false where its
+// tokenizer is declared as none.
+func Count(profile providers.Profile, messages []providers.Message) (tokens int, counted bool, err error) {
 	wire, err := profile.WireMessages(messages)
 	if err != nil {
 		return 0, false, err

@@ -19,13 +19,15 @@ func (s slot) isSample() bool { return s.name != noCase }
 
 // plan lists what is no sample, then the first sample of every case, then the second …, so that a target
 // that fails every time is seen with every input before money is spent on repetitions.
-func (c *collector) plan() []slot {
+func (c *collector) plan() []slot { return planOf(c.pair, c.options) }
+
+func planOf(p Pair, o Options) []slot {
 	plan := []slot{{noCase, canaryCall}}
-	if c.pair.Profile.StructuredOutput == providers.StructuredJSONSchema {
+	if p.Profile.StructuredOutput == providers.StructuredJSONSchema {
 		plan = append(plan, slot{noCase, probeCall}, slot{noCase, freeProbeCall})
 	}
-	for index := range samplesPerCase(c.pair, c.options) {
-		for _, each := range c.pair.Contract.Cases {
+	for index := range samplesPerCase(p, o) {
+		for _, each := range p.Contract.Cases {
 			plan = append(plan, slot{each.Name, index})
 		}
 	}

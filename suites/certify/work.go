@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/fallproof/fallproof/contracts/binding"
 	"github.com/fallproof/fallproof/providers"
 	"github.com/fallproof/fallproof/service/store"
 )
@@ -163,14 +164,20 @@ func (c *collector) request(where slot, sample *Sample) (providers.Request, erro
 			_, _ = rand.Read(nonce) // never fails, by its own promise
 			sample.Nonce = hex.EncodeToString(nonce)
 		}
-		if where.index == canaryCall {
-			return c.binding.CanaryRequest(sample.Nonce)
-		}
-		return c.binding.ProbeRequest(sample.Nonce, where.index == probeCall)
 	}
-	each, ok := c.pair.Contract.CaseNamed(where.name)
+	return requestAt(c.binding, where, sample.Nonce)
+}
+
+func requestAt(b *binding.Binding, where slot, nonce string) (providers.Request, error) {
+	switch {
+	case !where.isSample() && where.index == canaryCall:
+		return b.CanaryRequest(nonce)
+	case !where.isSample():
+		return b.ProbeRequest(nonce, where.index == probeCall)
+	}
+	each, ok := b.Contract().CaseNamed(where.name)
 	if !ok { // unreachable: the plan is made of the contract's cases
 		return providers.Request{}, fmt.Errorf("no case %q", where.name)
 	}
-	return c.binding.Request(each.Input)
+	return b.Request(each.Input)
 }

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/onsi/gomega"
+)
+
+const orders = `contracts: ./contracts
+providers:
+  alpha:
+    base_url: https://alpha.example/v1
+    api_key_env: NOWHERE_TO_BE_FOUND
+    models:
+      large: {tokenizer: o200k_base, context_window: 128000, price: {input: 0.15, output: 0.60}}
+      small: {tokenizer: o200k_base, context_window: 300, structured_output: json_object}
+      mute: {}
+routes:
+  orders: {primary: alpha/large, fallbacks: [alpha/mute]}
+`
+
+// From nothing to a contract that lints, and to the request that it sends, without anybody being called and
+// without a key.
+func TestAContractInFiveMinutes(t *testing.T) {
+	s := newTerminal(t)
+	made := s.must("contracts", "new", "orders")
+	s.Expect(made).To(gomega.ContainSubstring("contracts: ./contracts"), "no configuration names the folder yet")
+	s.Expect(made).To(gomega.ContainSubstring("fallproof contracts lint orders"))
+	s.Expect("contracts/orders/contract.yaml").To(gomega.BeARegularFile())
+	s.write("contracts/orders/note.txt", "mine")
+	again := s.run("contracts", "new", "orders")
+	s.Expect(again.code).To(gomega.Equal(exitUsage))
+	s.Expect(again.stderr).To(gomega.ContainSubstring("orders exists already; nothing was written"))
+	s.Expect("contracts/orders/note.txt").To(gomega.BeARegularFile())
+
+	s.write("fallproof.yaml", orders)
+	s.Expect(s.must("contracts", "new", "returns")).NotTo(gomega.ContainSubstring("contracts: ./contracts"), "the configuration names it")
+	linted := s.must("contracts", "lint", "orders")
+	s.Expect(linted).To(gomega.HavePrefix("orders/contract.yaml:"), "one target has no tokenizer: a warning")
+	s.Expect(linted).To(gomega.ContainSubstring("at alpha/mute: not verified: no tokenizer is declared"))
+	s.Expect(linted).To(gomega.ContainSubstring("mutation score 1.000: the checks refuse "))
+	s.Expect(linted).To(gomega.MatchRegexp(`certification at alpha/large: 43 calls, \d+ tokens in, at most 17200 out, at most 0\.0\d+\n`))
+	s.Expect(linted).To(gomega.MatchRegexp(`of these at least: 32 calls, `))
+	s.Expect(linted).To(gomega.ContainSubstring("certification at alpha/mute: 43 calls, tokens in not counted"))
+	s.Expect(linted).NotTo(gomega.ContainSubstring("\x1b["), "colours on terminals only")
+
+	small := s.run("contracts", "lint", "orders", "--target", "alpha/small")
+	s.Expect(small.code).To(gomega.Equal(exitNo))
+	s.Expect(small.stdout).To(gomega.MatchRegexp(`orders/contract.yaml:\d+: error: at alpha/small: case "two articles and a day": \d+ tokens and 400 for the answer: the window is 300`))
+
+	overview := s.must("contracts", "show", "orders")
+	for _, words := range []string{"customer, deliver_by, items", "every article stands in the e-mail", "two articles and a day", "29 for structure 0.9"} {
+		s.Expect(overview).To(gomega.ContainSubstring(words))
+	}
+	request := s.must("contracts", "show", "orders", "--case", "two articles and a day")
+	s.Expect(request).To(gomega.HavePrefix("POST https://alpha.example/v1/chat/completions\n"))
+	s.Expect(request).To(gomega.ContainSubstring("Authorization: Bearer [not shown]\n"))
+	s.Expect(request).To(gomega.MatchRegexp(`\d+ tokens in by o200k_base, at most 400 out, of a window of 128000, at most 0\.000\d+;`))
+}
+
+// Scripts read bytes as they would be sent, and every wrong answer that passes.
+func TestContractsForScripts(t *testing.T) {
+	s := newTerminal(t)
+	s.must("contracts", "new", "orders", "--dir", "contracts")
+	s.write("fallproof.yaml", orders)
+	var shown shownRequest
+	s.Expect(json.Unmarshal([]byte(s.must("contracts", "show", "orders", "--case", "two articles and a day", "--target", "alpha/small", "--json")), &shown)).To(gomega.Succeed())
+	s.Expect(shown.Body).To(gomega.HavePrefix(`{"model":"small","temperature":0,"max_completion_tokens":400,"response_format":{"type":"json_object"},`))
+	s.Expect(shown.Price).To(gomega.BeNil(), "no price is declared")
+	s.Expect(*shown.InputTokens).To(gomega.BeNumerically(">", 100))
+
+	content, err := os.ReadFile("contracts/orders/contract.yaml")
+	s.Expect(err).NotTo(gomega.HaveOccurred())
+	weak := strings.Replace(string(content), "sameSet(output.items, expected.items)", "true", 1)
+	s.write("contracts/orders/contract.yaml", weak)
+	result := s.run("contracts", "lint", "orders", "--json")
+	s.Expect(result.code).To(gomega.Equal(exitNo))
+	var told struct {
+		Findings  []finding `json:"findings"`
+		Contracts []struct {
+			Contract string           `json:"contract"`
+			Mutation *mutationFigures `json:"mutation"`
+			Targets  []targetFigures  `json:"targets"`
+		} `json:"contracts"`
+	}
+	s.Expect(json.Unmarshal([]byte(result.stdout), &told)).To(gomega.Succeed())
+	s.Expect(told.Findings).To(gomega.ContainElement(gomega.And(
+		gomega.HaveField("Message", gomega.ContainSubstring("below mutation_floor 0.8")), gomega.HaveField("Line", gomega.BeNumerically(">", 0)))))
+	worth := told.Contracts[0].Mutation
+	s.Expect(worth.Survivors).To(gomega.HaveLen(worth.Total - worth.Killed))
+	s.Expect(told.Contracts[0].Targets).To(gomega.HaveLen(2))
+
+	people := s.run("contracts", "lint", "orders")
+	s.Expect(strings.Count(people.stdout, "    passes: ")).To(gomega.And(gomega.BeNumerically(">", 0), gomega.BeNumerically("<=", mostSurvivors)))
+	refused := s.run("certify", "--contract", "orders", "--target", "alpha/mute")
+	s.Expect(refused.code).To(gomega.Equal(exitUsage), refused.stderr)
+}
+
+func TestShowRefuses(t *testing.T) {
+	s := newTerminal(t)
+	for _, row := range []struct{ line, complaint string }{
+		{"contracts show nothing", `no contract is named "nothing"`},
+		{"contracts show support-triage --case nothing", `has no case "nothing"; there are "charged twice", `},
+		{"contracts lint --target a/b", "a/b"},
+		{"contracts new Über", "want lower-case letters, digits and hyphens"},
+	} {
+		result := s.run(strings.Fields(row.line)...)
+		s.Expect(result.code).To(gomega.Equal(exitUsage), row.line)
+		s.Expect(result.stderr).To(gomega.ContainSubstring(row.complaint))
+	}
+	routeless := s.run("contracts", "show", "support-triage", "--case", "charged twice")
+	s.Expect(routeless.code).To(gomega.Equal(exitUsage))
+	s.Expect(routeless.stderr).To(gomega.ContainSubstring("name a target with --target"))
+}

@@ -1,0 +1,67 @@
+package lint_test
+
+import (
+	"testing"
+	"testing/fstest"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/fallproof/fallproof/contracts"
+	"github.com/fallproof/fallproof/contracts/lint"
+	"github.com/fallproof/fallproof/providers"
+)
+
+// What a target makes of a contract is told before it is asked.
+func TestAt(t *testing.T) {
+	const loose = `{"type": "object", "properties": {"total": {"type": "number"}, "note": {"type": "string", "minLength": 1}}, "required": ["total"]}`
+	load := func(yaml, schema string) *contracts.Contract {
+		c, err := contracts.Load(fstest.MapFS{
+			"total/contract.yaml": {Data: []byte(yaml)}, "total/schema.json": {Data: []byte(schema)},
+			"total/cases/one.yaml": {Data: []byte("name: one\ninput: {a: 1, b: 2}\nexpected: {total: 3}\n")},
+		}, "total")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	counted := func(_ providers.Profile, messages []providers.Message) (int, bool, error) {
+		return 100 * len(messages), true, nil
+	}
+	none := func(providers.Profile, []providers.Message) (int, bool, error) { return 0, false, nil }
+	for _, row := range []struct {
+		name, target, yaml, schema string
+		profile                    providers.Profile
+		uncounted                  bool
+		want                       []string
+	}{
+		{name: "all well", target: "alpha/a", yaml: contractYAML, schema: schemaJSON, profile: providers.Profile{ContextWindow: 250}},
+		{name: "strict", target: "alpha/a", yaml: contractYAML, schema: loose, profile: providers.Profile{ContextWindow: 250}, want: []string{
+			"schema.json: warning: at alpha/a the schema is sent as strict, and 3 of its features may be refused; first: strict mode: /: additionalProperties must be false"}},
+		{name: "not strict", target: "alpha/a", yaml: contractYAML, schema: loose,
+			profile: providers.Profile{ContextWindow: 250, StructuredOutput: providers.StructuredJSONObject}},
+		{name: "too small", target: "alpha/a", yaml: contractYAML, schema: schemaJSON, profile: providers.Profile{ContextWindow: 249}, want: []string{
+			`contract.yaml:3: error: at alpha/a: case "one": 200 tokens and 50 for the answer: the window is 249`}},
+		{name: "a variant that fits", target: "beta/b", yaml: contractYAML, schema: schemaJSON, profile: providers.Profile{ContextWindow: 150}},
+		{name: "a variant that does not", target: "beta/b", yaml: contractYAML, schema: schemaJSON, profile: providers.Profile{ContextWindow: 149}, want: []string{
+			`contract.yaml:7: error: at beta/b: case "one": 100 tokens and 50 for the answer: the window is 149`}},
+		{name: "no tokenizer", target: "alpha/a", yaml: contractYAML, schema: schemaJSON, uncounted: true, want: []string{
+			"contract.yaml:3: warning: at alpha/a: not verified: no tokenizer is declared: the prompt was not counted"}},
+		{name: "no tokenizer where tokens are required", target: "alpha/a", yaml: contractYAML + "require: [tokens]\n", schema: schemaJSON, uncounted: true, want: []string{
+			"contract.yaml:3: error: at alpha/a: no tokenizer is declared: the prompt was not counted"}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			target, err := providers.ParseTarget(row.target)
+			g.Expect(err).NotTo(HaveOccurred())
+			count := counted
+			if row.uncounted {
+				count = none
+			}
+			got := []string{}
+			for _, p := range lint.At(load(row.yaml, row.schema), target, row.profile.WithDefaults(), count) {
+				got = append(got, p.String())
+			}
+			g.Expect(got).To(ConsistOf(row.want))
+		})
+	}
+}

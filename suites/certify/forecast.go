@@ -1,0 +1,68 @@
+package certify
+
+import (
+	"strings"
+
+	"github.com/fallproof/fallproof/contracts/binding"
+)
+
+// Forecast is what a certification sends at most, known before anything is paid for. A verdict that is
+// decided earlier costs less; answers to provider trouble, which are asked for again, may cost more.
+type Forecast struct {
+	Calls        int
+	InputTokens  int  // of all calls together, counted locally; 0 where not Counted
+	Counted      bool // the target has a tokenizer
+	OutputTokens int  // of all answers together, as far as the contract limits them; 0 = no limit
+}
+
+// ForecastOf plans a run as Collect does. Its error is why no request could be made.
+func ForecastOf(p Pair, samples int) (Forecast, error) {
+	return forecast(p, planOf(p, Options{Samples: samples}))
+}
+
+// ForecastLeast is the forecast of as many samples as a threshold needs before it can be met at all: so many
+// perfect answers.
+func ForecastLeast(p Pair, answers int) (Forecast, error) {
+	cases := len(p.Contract.Cases)
+	plan := planOf(p, Options{Samples: (answers + cases - 1) / cases})
+	for i, where := range plan {
+		if where.isSample() {
+			plan = plan[:i+answers]
+			break
+		}
+	}
+	return forecast(p, plan)
+}
+
+func forecast(p Pair, plan []slot) (Forecast, error) {
+	bound, err := binding.Bind(p.Contract, p.Target, p.Profile)
+	if err != nil {
+		return Forecast{}, err
+	}
+	f := Forecast{Calls: len(plan), OutputTokens: len(plan) * p.Contract.Sampling.MaxOutputTokens, Counted: true}
+	known := map[string]int{} // every sample of a case sends the same
+	for _, where := range plan {
+		tokens, ok := known[where.name]
+		if !where.isSample() || !ok {
+			var counted bool
+			if tokens, counted, err = tokensAt(bound, where); err != nil {
+				return Forecast{}, err
+			}
+			f.Counted = f.Counted && counted
+			known[where.name] = tokens
+		}
+		f.InputTokens += tokens
+	}
+	if !f.Counted {
+		f.InputTokens = 0
+	}
+	return f, nil
+}
+
+func tokensAt(b *binding.Binding, where slot) (tokens int, counted bool, err error) {
+	request, err := requestAt(b, where, strings.Repeat("0", 16))
+	if err != nil {
+		return 0, false, err
+	}
+	return Count(request.Profile, request.Messages)
+}

@@ -88,7 +88,7 @@ func TestFiveMinutes(t *testing.T) {
 	g.Expect(said).To(gomega.MatchRegexp(`support-triage at beta/plausible: rejected`))
 	g.Expect(said).To(gomega.MatchRegexp(`in doubt: attempt 1 at gamma/silent, since .*: timeout`))
 	g.Expect(said).To(gomega.MatchRegexp(`(?s)completed by attempt 2.*1 +released.*2 +succeeded +fallback +beta/acme-faithful`))
-	g.Expect(said).To(gomega.MatchRegexp(`(?s)spam-filter at alpha/faithful: rejected.*structure\s+passed.*business\s+failed`))
+	g.Expect(said).To(gomega.MatchRegexp(`(?s)order-intake: good.*mutation score.*certification at alpha/faithful: 43 calls.*POST http://127\.0\.0\.1:\d+/v1/chat/completions.*order-intake at alpha/faithful: rejected.*business\s+failed`))
 }
 
 // freeAddress is an address on loopback that was free a moment ago.

@@ -1,0 +1,248 @@
+package report_test
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	"golang.org/x/net/html"
+
+	"github.com/fallproof/fallproof/contracts/certification"
+	"github.com/fallproof/fallproof/contracts/evidence"
+	"github.com/fallproof/fallproof/contracts/report"
+)
+
+// file is a report as a browser reads it.
+type file struct {
+	source string
+	root   *html.Node
+}
+
+func rendered(t testing.TB, r report.Report) file {
+	t.Helper()
+	var out bytes.Buffer
+	if err := report.HTML(&out, r); err != nil {
+		t.Fatal(err)
+	}
+	root, err := html.Parse(bytes.NewReader(out.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file{out.String(), root}
+}
+
+// all are the elements of a name, in order.
+func all(n *html.Node, name string) []*html.Node {
+	var found []*html.Node
+	for d := range n.Descendants() {
+		if d.Type == html.ElementNode && (name == "*" || d.Data == name) {
+			found = append(found, d)
+		}
+	}
+	return found
+}
+
+func textOf(n *html.Node) string {
+	var text strings.Builder
+	for d := range n.Descendants() {
+		if d.Type == html.TextNode {
+			text.WriteString(d.Data)
+		}
+	}
+	return text.String()
+}
+
+func attribute(n *html.Node, name string) string {
+	for _, a := range n.Attr {
+		if a.Key == name {
+			return a.Val
+		}
+	}
+	return ""
+}
+
+func texts(nodes []*html.Node) []string {
+	var out []string
+	for _, n := range nodes {
+		out = append(out, textOf(n))
+	}
+	return out
+}
+
+// within are the elements of a name and a class.
+func within(n *html.Node, name, class string) []*html.Node {
+	return slices.DeleteFunc(all(n, name), func(e *html.Node) bool { return !slices.Contains(strings.Fields(attribute(e, "class")), class) })
+}
+
+func TestHTMLShowsMatrixFiguresAndCases(t *testing.T) {
+	g := NewWithT(t)
+	f := rendered(t, whole())
+	g.Expect(texts(all(all(f.root, "thead")[0], "th"))).To(Equal([]string{"target", "invoices", "triage"}))
+	rows := all(all(f.root, "tbody")[0], "tr")
+	g.Expect(rows).To(HaveLen(2))
+	g.Expect(texts(all(rows[0], "td"))).To(Equal([]string{
+		"certifiedstructure 40/40 ≥ 0.928, 0.90 asked", "certifiedstructure 40/40 ≥ 0.928, 0.90 asked",
+	}))
+	g.Expect(texts(all(rows[1], "td"))).To(Equal([]string{
+		"rejectedprompt 20/20 = 1.000, 1.00 askedbusiness 30/40 ≥ 0.614, 0.90 askedround trip nothing seen", "–",
+	}))
+	for _, link := range all(f.root, "a") {
+		target := strings.TrimPrefix(attribute(link, "href"), "#")
+		g.Expect(slices.ContainsFunc(all(f.root, "details"), func(d *html.Node) bool { return attribute(d, "id") == target })).To(BeTrue(), target)
+	}
+	records := within(f.root, "details", "record")
+	g.Expect(records).To(HaveLen(3))
+	for i, open := range []bool{false, false, true} {
+		g.Expect(slices.ContainsFunc(records[i].Attr, func(a html.Attribute) bool { return a.Key == "open" })).To(Equal(open), "what failed is open")
+	}
+	said := textOf(records[2])
+	for _, fact := range []string{
+		"invoices at p/org/m: rejected", "2 × the total, e.g. case חשבונית, sample 1", "m is served by m-2026", "12 of 40 planned, 5 a case",
+		"p50 210 ms", "1: 0.900, 2: 0.800", "refuse 9 of 10 wrong answers", "m-2026", "not sent", "2026-01-02T03:04:05Z",
+	} {
+		g.Expect(said).To(ContainSubstring(fact))
+	}
+	g.Expect(textOf(records[0])).To(ContainSubstring("No evidence is kept"))
+	cases := within(records[2], "details", "case")
+	g.Expect(texts(within(cases[0], "pre", "prompt"))).To(Equal([]string{"Answer with one object.", "חשבונית מס 7\nסה\"כ: 12.50"}))
+	g.Expect(texts(all(cases[0], "pre"))).To(ContainElement(`{"total":12.50}`))
+	answer := within(cases[0], "pre", "answer")[0]
+	g.Expect(texts(all(answer, "mark"))).To(Equal([]string{"199", "2"}), "the two values, the first with the finding's number")
+}
+
+// The chart says in words what it draws, and draws what the figures are.
+func TestHTMLChart(t *testing.T) {
+	g := NewWithT(t)
+	f := rendered(t, report.Report{Entries: []report.Entry{entry(`{}`)}})
+	charts := all(f.root, "svg")
+	g.Expect(charts).To(HaveLen(3))
+	for _, c := range charts {
+		g.Expect(attribute(c, "role")).To(Equal("img"))
+		g.Expect(attribute(c, "aria-label")).To(Equal(textOf(all(c, "title")[0])))
+	}
+	g.Expect(attribute(charts[1], "aria-label")).To(Equal("business: failed, 30 of 40, at least 0.614 with 95 % confidence; 0.90 is asked"))
+	g.Expect(attribute(charts[0], "aria-label")).To(Equal("prompt: passed, 20 of 20, exactly 1.000; 1.00 is asked"))
+	g.Expect(attribute(charts[2], "aria-label")).To(Equal("round trip: not judged, nothing that could be judged was seen"))
+	bound := within(charts[1], "rect", "failed")[0]
+	g.Expect(attribute(bound, "width")).To(Equal("135.1"), "0.614 of 220")
+	g.Expect(attribute(within(charts[1], "line", "asked")[0], "x1")).To(Equal("198.0"), "0.9 of 220")
+}
+
+// The file needs nothing but itself: no element fetches, and the policy would not let it.
+func TestHTMLRefersToNothingOutside(t *testing.T) {
+	g := NewWithT(t)
+	f := rendered(t, whole())
+	for _, e := range all(f.root, "*") {
+		g.Expect([]string{"script", "link", "img", "iframe", "object", "embed", "base", "form", "input", "video", "audio", "source", "use", "image", "foreignobject"}).NotTo(ContainElement(e.Data))
+		for _, a := range e.Attr {
+			g.Expect(a.Key).NotTo(HavePrefix("on"))
+			g.Expect([]string{"src", "srcset", "style", "action", "background", "poster", "data", "xlink:href"}).NotTo(ContainElement(a.Key))
+			if a.Key == "href" {
+				g.Expect(a.Val).To(MatchRegexp(`^#record-\d+$`))
+			}
+		}
+	}
+	styles := textOf(all(f.root, "style")[0])
+	g.Expect(styles).NotTo(Or(ContainSubstring("url("), ContainSubstring("@import"), ContainSubstring("ZgotmplZ")))
+	g.Expect(styles).To(ContainSubstring("prefers-color-scheme: dark"))
+	g.Expect(f.source).NotTo(ContainSubstring("http://"))
+	g.Expect(f.source).NotTo(ContainSubstring("https://"))
+	g.Expect(f.source).To(ContainSubstring(`content="default-src 'none'; style-src 'unsafe-inline'"`))
+}
+
+// Whatever stands in a record, its evidence or a name is text.
+func TestHTMLEscapesEverything(t *testing.T) {
+	g := NewWithT(t)
+	const evil = `</pre></details><script>alert(1)</script><img src=x onerror=alert(1)>"'&{{.}}` + "`javascript:"
+	clean := rendered(t, whole())
+	r := whole()
+	r.Title, r.Note = evil, evil
+	e := &r.Entries[2]
+	e.Lapse, e.Remark = evil, evil
+	rec := &e.Record
+	rec.ID, rec.RunName, rec.Contract, rec.RunBy, rec.Verdict = evil, evil, evil, evil, evil
+	rec.Target.Provider, rec.Target.Model = evil, evil
+	rec.ServedModels, rec.Fingerprints, rec.Enforcement = []string{evil}, []string{evil}, evil
+	rec.Dimensions[1].Name, rec.Dimensions[1].Status = evil, evil
+	for _, list := range [][]certification.Finding{rec.Dimensions[1].Findings, rec.Warnings, rec.Cases[0].Findings} {
+		for i := range list {
+			list[i] = certification.Finding{Reason: evil, Case: evil, Detail: evil}
+		}
+	}
+	rec.Cases[0].Case = evil
+	d := e.Evidence
+	d.Cases[0] = evidence.Case{Name: evil, Messages: []evidence.Message{{Role: evil, Content: evil}}, Expected: []byte(evil), Unrenderable: evil}
+	wrong := []evidence.Finding{{Reason: evil, Detail: evil, Pointers: []string{evil, ""}}}
+	d.Samples = []evidence.Sample{
+		{Case: evil, Kind: certification.Answered, Content: evil, Structure: wrong, Exchange: evidence.Exchange{Error: evil, AttemptID: evil}},
+		{Case: evil, Kind: certification.Unusable, Reason: evil, Detail: evil, Exchange: evidence.Exchange{Answer: evil}},
+		{Case: evil, Kind: evil, Exchange: evidence.Exchange{AnswerBinary: []byte(evil)}},
+	}
+	f := rendered(t, r)
+	g.Expect(f.source).NotTo(ContainSubstring("ZgotmplZ"))
+	g.Expect(all(f.root, "script")).To(BeEmpty())
+	g.Expect(all(f.root, "img")).To(BeEmpty())
+	names := func(f file) []string {
+		seen := map[string]bool{}
+		for _, e := range all(f.root, "*") {
+			seen[e.Data] = true
+			for _, a := range e.Attr {
+				seen[e.Data+" "+a.Key] = true
+			}
+		}
+		var sorted []string
+		for name := range seen {
+			sorted = append(sorted, name)
+		}
+		slices.Sort(sorted)
+		return sorted
+	}
+	for _, name := range names(f) {
+		g.Expect(append(names(clean), "p class", "sup")).To(ContainElement(name), "an element or attribute that was not there before")
+	}
+	g.Expect(strings.Count(textOf(f.root), "<script>alert(1)</script>")).To(BeNumerically(">=", 25), "it is all there, as text")
+}
+
+// Right-to-left text is shown in its own direction and moves nothing around it.
+func TestHTMLRightToLeft(t *testing.T) {
+	g := NewWithT(t)
+	f := rendered(t, report.Report{Entries: []report.Entry{entry("{\"a\": \"אבג\", \"b\": \"דהו\u202eevil\"}", finding("r", "/b"))}})
+	for _, prompt := range within(f.root, "pre", "prompt") {
+		g.Expect(attribute(prompt, "dir")).To(Equal("auto"))
+	}
+	answer := within(f.root, "pre", "answer")[0]
+	g.Expect(attribute(answer, "dir")).To(Equal("ltr"), "JSON is read from left to right …")
+	isolated := texts(all(answer, "bdi"))
+	g.Expect(isolated).To(ContainElements(`"a"`, `"אבג"`), "… and each text in it by itself")
+	g.Expect(f.source).NotTo(ContainSubstring("\u202e"), "what would turn the line is named instead")
+	g.Expect(texts(within(answer, "span", "control"))).To(Equal([]string{"U+202E"}))
+	for _, n := range all(f.root, "bdi") {
+		if strings.Contains(textOf(n), "חשבונית") {
+			return
+		}
+	}
+	t.Error("the case's name is not isolated")
+}
+
+func TestHTMLIsBounded(t *testing.T) {
+	g := NewWithT(t)
+	f := rendered(t, many(100))
+	g.Expect(len(f.source)).To(BeNumerically("<", 20<<20))
+	g.Expect(f.source).To(ContainSubstring("Prompt and answers are left out, the file would become too large"))
+	g.Expect(f.source).To(ContainSubstring("… 43616 bytes are left out …"))
+}
+
+func TestFailing(t *testing.T) {
+	g := NewWithT(t)
+	r := whole()
+	r.Entries[1].Lapse = "revoked"
+	failing := r.Failing()
+	g.Expect(failing.Entries).To(HaveLen(2))
+	g.Expect(r.Entries).To(HaveLen(3), "the report that was given is not touched")
+	f := rendered(t, failing)
+	g.Expect(textOf(f.root)).To(ContainSubstring("1 rejected, 1 no longer certified, 1 certified not shown"))
+	g.Expect(within(f.root, "details", "record")).To(HaveLen(2))
+	g.Expect(rendered(t, report.Report{Title: "t"}).source).To(ContainSubstring("no record"))
+}

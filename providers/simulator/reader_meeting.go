@@ -19,6 +19,7 @@ type actionItem struct{ owner, task, due string }
 
 var (
 	meetingDay       = regexp.MustCompile(`(?m)^Day of the meeting: (\d{4}-\d{2}-\d{2})\s*$`)
+	listMark         = regexp.MustCompile(`^(?:[-*•]|\d{1,2}[.)]) +`)
 	meetingAttendees = regexp.MustCompile(`(?m)^Attendees: (.+)$`)
 )
 
@@ -105,6 +106,7 @@ func namesOf(attendee string) []string {
 
 // afterName is what follows a name at the beginning of a sentence or of what stands behind a colon.
 func afterName(sentence, name string) (rest string, ok bool) {
+	sentence = listMark.ReplaceAllString(sentence, "")
 	clauses := []string{sentence}
 	if _, after, found := strings.Cut(sentence, ": "); found {
 		clauses = append(clauses, after)

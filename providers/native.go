@@ -1,17 +1,17 @@
 package providers
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
 	"github.com/go-json-experiment/json"
 )
 
-// NativeAsker is a client that can ask a self-hosted model's server about prompts, by paths of the server's
-// own ([Profile.Native]) that stand beside the wire format. An answer causes no work.
-type NativeAsker interface {
-	AskNative(ctx context.Context, attemptID, path string, body []byte) Exchange
+// Native is a question to a self-hosted model's server about a prompt, by a path of the server's own
+// ([Profile.Native]) that stands beside the wire format. It puts no model to work.
+type Native struct {
+	Path string
+	Body []byte // JSON
 }
 
 // The paths of such servers, below the address without its version.

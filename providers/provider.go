@@ -39,6 +39,10 @@ type Request struct {
 	// either, and then it must not be empty.
 	AttemptID string
 
+	// Native, where it is set, is asked instead of everything above but the target, the profile and the id of
+	// the attempt.
+	Native *Native
+
 	// Accepted, where it is set, is called at most once, during Send, with the provider's own id of a
 	// background response, as soon as it is known: by it the response can be found again.
 	Accepted func(reference string)

@@ -79,6 +79,9 @@ func (c *Client) send(ctx context.Context, call *call) error {
 	if c.err != nil {
 		return c.err
 	}
+	if call.request.Native != nil {
+		return c.sendNative(ctx, call)
+	}
 	messages, err := c.messages(call.request)
 	if err != nil {
 		return err

@@ -1,6 +1,8 @@
 package certify
 
 import (
+	"maps"
+	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -39,8 +41,12 @@ func (e Evidence) artifact(record certification.Record) (evidence.Packed, error)
 		if read.trouble || !read.answered() {
 			kept.Kind, kept.Reason, kept.Detail = certification.Unusable, string(read.outcome.Reason), oneLine(read.outcome.Detail)
 		}
-		if read.trouble {
+		switch {
+		case read.trouble:
 			kept.Kind = certification.Trouble
+		case isQuestion(call.sample.Index) && call.sample.Seen.Status == http.StatusOK:
+			// Its answer is no completion, and was never meant to be one.
+			kept.Kind, kept.Reason, kept.Detail = certification.Answered, "", ""
 		}
 		d.Calls = append(d.Calls, kept)
 	}
@@ -133,6 +139,10 @@ type call struct {
 // calls are those of them that were made.
 func (e Evidence) calls() []call {
 	all := []call{{"canary", e.Canary}, {"schema probe", e.Probe}, {"schema probe without schema", e.Free}}
+	for _, index := range slices.Sorted(maps.Keys(e.Aside)) {
+		sample := e.Aside[index]
+		all = append(all, call{strings.Trim(asideTitle(index), "()"), &sample})
+	}
 	return slices.DeleteFunc(all, func(c call) bool { return c.sample == nil })
 }
 

@@ -116,6 +116,11 @@ func TestAReplayIsJudgedAsItsRun(t *testing.T) {
 	}
 	row("complete", w.pair("support-triage", "plausible"), true)
 	row("invoices", w.pair("invoice-extraction", "flaky"), false)
+	for _, model := range []string{"hosted-faithful", "hosted-doubling", "hosted-obeying"} {
+		pair := w.pair("support-triage", model)
+		w.simulator.Host(model, llama.over(t, &pair))
+		row(model, pair, false)
+	}
 	row("background responses", asResponses(w.pair("support-triage", "faithful")), false)
 	stored := w.pair("support-triage", "faithful")
 	stored.Profile.Reconcile = providers.ReconcileStoredCompletions

@@ -2,8 +2,10 @@ package certify
 
 import (
 	"fmt"
+	"path/filepath"
 	"regexp"
 
+	"github.com/fallproof/fallproof/contracts"
 	"github.com/fallproof/fallproof/contracts/binding"
 	"github.com/fallproof/fallproof/contracts/certification"
 	"github.com/fallproof/fallproof/contracts/prompt"
@@ -19,12 +21,9 @@ const (
 	reasonCanaryNoAnswer = "canary_unanswered"     // whether it is obeyed could not be seen
 )
 
-// Local and reported counts may differ by a tenth, or by a few tokens where the prompt is short: chat
-// formats differ in their overhead.
-const (
-	toleratedShare  = 10 // one in so many
-	toleratedTokens = 8
-)
+// Local and reported counts may differ by the share that the profile declares, or by a few tokens where the
+// prompt is short: chat formats differ in their overhead.
+const toleratedTokens = 8
 
 // census makes every deterministic check of the prompt dimension: what can be known of each case's
 // prompt without asking, what the calls showed of it, and the canary.
@@ -32,6 +31,8 @@ func (e Evidence) census() []certification.Check {
 	checks := e.promptChecks()
 	checks = append(checks, e.usageChecks()...)
 	checks = append(checks, e.wireChecks()...)
+	checks = append(checks, e.nativeChecks()...)
+	checks = append(checks, e.controlChecks()...)
 	return append(checks, e.canaryCheck())
 }
 
@@ -59,8 +60,10 @@ func (e Evidence) promptChecks() []certification.Check {
 		}
 		if f.Fails() {
 			check.Status = certification.CheckFailed
-			wrong[f.Case] = true
+		} else {
+			check = e.unverified(check, true)
 		}
+		wrong[f.Case] = wrong[f.Case] || check.Status == certification.CheckFailed
 		checks = append(checks, check)
 	}
 	for _, each := range e.Pair.Contract.Cases {
@@ -98,14 +101,58 @@ func (e Evidence) usageCheck(name string, local int) certification.Check {
 		if sample.Case != name || usage == nil || usage.PromptTokens <= 0 {
 			continue
 		}
-		if off := usage.PromptTokens - local; max(off, -off) > max(local/toleratedShare, toleratedTokens) {
+		if e.differ(usage.PromptTokens, local) {
 			check.Status, check.Reason, check.Sample = certification.CheckFailed, reasonTokenCount, sample.Index
-			check.Detail = fmt.Sprintf("the provider counts %d prompt tokens, %s counts %d", usage.PromptTokens, e.Pair.Profile.Tokenizer, local)
+			check.Detail = fmt.Sprintf("the provider counts %d prompt tokens, %s counts %d", usage.PromptTokens, e.tokenizer(), local)
 			return check
 		}
 		check.Status, check.Reason, check.Detail = certification.CheckPassed, "", ""
 	}
+	if check.Status == certification.CheckNotVerified {
+		return e.unverified(check, e.answeredCase(name))
+	}
 	return check
+}
+
+// differ says whether two counts of one prompt are further apart than the profile tolerates.
+func (e Evidence) differ(theirs, ours int) bool {
+	off := theirs - ours
+	return max(off, -off) > max(int(float64(ours)*e.Pair.Profile.Tolerance()), toleratedTokens)
+}
+
+// tokenizer is the name of the local one, for people.
+func (e Evidence) tokenizer() string {
+	if file := e.Pair.Profile.TokenizerFile; file.Present() {
+		return filepath.Base(file.Name)
+	}
+	return e.Pair.Profile.Tokenizer
+}
+
+// unverified is a token check that could not be made: neither passed nor failed, unless the contract requires
+// it. Then it fails where the target answered, and is missing where provider trouble kept it from being seen.
+func (e Evidence) unverified(check certification.Check, answered bool) certification.Check {
+	if !e.Pair.Contract.Requires(contracts.RequireTokens) {
+		return check
+	}
+	check.Status = certification.CheckMissing
+	if answered {
+		check.Status = certification.CheckFailed
+	}
+	check.Detail = oneLine(check.Detail + "; the contract requires it")
+	return check
+}
+
+func (e Evidence) answered(number int) bool {
+	return e.answeredCase(e.Pair.Contract.Cases[number].Name)
+}
+
+func (e Evidence) answeredCase(name string) bool {
+	for i, sample := range e.Samples {
+		if sample.Case == name && e.read[i].answered() {
+			return true
+		}
+	}
+	return false
 }
 
 // wireChecks reads every body that was sent. A parameter counts once: passed where every body has it

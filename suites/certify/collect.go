@@ -23,6 +23,7 @@ type Evidence struct {
 	Canary   *Sample                 // nil where it was never seen
 	Probe    *Sample                 // the order to break the schema; nil where it was never seen
 	Free     *Sample                 // the same without the schema
+	Aside    map[int]Sample          // what only self-hosted models are asked, by its index
 	Unplayed []certification.Finding // of a replay, why it says nothing; then it is inconclusive
 	Record   *certification.Record   // set where the run had its record already; then nobody was called
 
@@ -207,7 +208,7 @@ func (c *collector) finished(ctx context.Context) (Evidence, error) {
 }
 
 func (c *collector) evidence(have samples) Evidence {
-	e := Evidence{Pair: c.pair, Options: c.options, Run: c.run, binding: c.binding}
+	e := Evidence{Pair: c.pair, Options: c.options, Run: c.run, Aside: map[int]Sample{}, binding: c.binding}
 	for _, where := range c.plan() {
 		sample, ok := have[where]
 		switch {
@@ -218,8 +219,10 @@ func (c *collector) evidence(have samples) Evidence {
 			e.Canary = &sample
 		case where.index == probeCall:
 			e.Probe = &sample
-		default:
+		case where.index == freeProbeCall:
 			e.Free = &sample
+		default:
+			e.Aside[where.index] = sample
 		}
 	}
 	return e

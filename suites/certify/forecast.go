@@ -1,6 +1,7 @@
 package certify
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/fallproof/fallproof/contracts/binding"
@@ -39,6 +40,7 @@ func forecast(p Pair, plan []slot) (Forecast, error) {
 	if err != nil {
 		return Forecast{}, err
 	}
+	plan = paidFor(bound, plan)
 	f := Forecast{Calls: len(plan), OutputTokens: len(plan) * p.Contract.Sampling.MaxOutputTokens, Counted: true}
 	known := map[string]int{} // every sample of a case sends the same
 	for _, where := range plan {
@@ -65,4 +67,16 @@ func tokensAt(b *binding.Binding, where slot) (tokens int, counted bool, err err
 		return 0, false, err
 	}
 	return Count(request.Profile, request.Messages)
+}
+
+// paidFor leaves out what no model is put to work for: questions about prompts, and a call that cannot be made
+// because no message shows a text of the input.
+func paidFor(b *binding.Binding, plan []slot) []slot {
+	return slices.DeleteFunc(slices.Clone(plan), func(where slot) bool {
+		if where.isSample() || where.index < controlCall {
+			return false
+		}
+		_, err := requestAt(b, where, "")
+		return err != nil || isQuestion(where.index)
+	})
 }

@@ -26,6 +26,7 @@ func planOf(p Pair, o Options) []slot {
 	if p.Profile.StructuredOutput == providers.StructuredJSONSchema {
 		plan = append(plan, slot{noCase, probeCall}, slot{noCase, freeProbeCall})
 	}
+	plan = append(plan, asideOf(p)...)
 	for index := range samplesPerCase(p, o) {
 		for _, each := range p.Contract.Cases {
 			plan = append(plan, slot{each.Name, index})

@@ -41,18 +41,24 @@ func (j judged) cassette(ctx context.Context, options Options) (cassettes.Casset
 	if err != nil {
 		return recorded, err
 	}
-	address := c.address()
+	address := c.address(c.plan()...)
 	for _, where := range c.plan() {
-		if sample, ok := have[where]; ok {
-			recorded.Interactions = append(recorded.Interactions, interactions(address, sample)...)
+		sample, ok := have[where]
+		if !ok {
+			continue
 		}
+		there := address
+		if !where.isSample() && isQuestion(where.index) {
+			there = c.address(where) // beside the endpoint
+		}
+		recorded.Interactions = append(recorded.Interactions, interactions(there, sample)...)
 	}
 	return recorded, nil
 }
 
-// address is where the requests of a pair go; where none can be made, the endpoint that they would have gone to.
-func (c *collector) address() string {
-	for _, where := range c.plan() {
+// address is where the requests of calls go; where none can be made, the endpoint that they would have gone to.
+func (c *collector) address(calls ...slot) string {
+	for _, where := range calls {
 		request, err := c.request(where, &Sample{})
 		if err != nil {
 			continue

@@ -46,7 +46,7 @@ func (c *collector) load() error {
 	if errors.Is(err, cassettes.ErrNoCassette) {
 		return nil
 	}
-	c.tape, c.at = tape, c.address()
+	c.tape, c.at = tape, c.address(c.plan()...)
 	return err
 }
 
@@ -112,6 +112,9 @@ func (c *collector) playable(missing []slot, follow *follower) ([]slot, []certif
 func (s slot) title() string {
 	if s.isSample() {
 		return s.name
+	}
+	if s.index >= controlCall {
+		return asideTitle(s.index)
 	}
 	return map[int]string{canaryCall: "(canary)", probeCall: "(probe)", freeProbeCall: "(probe without schema)"}[s.index]
 }

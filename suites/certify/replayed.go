@@ -2,6 +2,8 @@ package certify
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/fallproof/fallproof/contracts/certification"
@@ -39,6 +41,9 @@ func (e Evidence) all() []Sample {
 		if other != nil {
 			all = append(all, *other)
 		}
+	}
+	for _, index := range slices.Sorted(maps.Keys(e.Aside)) {
+		all = append(all, e.Aside[index])
 	}
 	return all
 }

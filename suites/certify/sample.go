@@ -23,6 +23,10 @@ const (
 	canaryCall    = 0 // whether the system message is obeyed
 	probeCall     = 1 // whether the schema is enforced: an order to break it
 	freeProbeCall = 2 // the same order without the schema
+	controlCall   = 3 // whether control tokens in an input stay text
+
+	bosQuestion   = 4  // which token BOS is
+	firstQuestion = 16 // what the server makes of each case's prompt, see aside.go
 )
 
 // Sample is the evidence of one sample, as it is stored: what was sent, what came back and when, and

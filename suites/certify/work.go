@@ -158,7 +158,7 @@ func (c *collector) store(ctx context.Context, where slot, sample Sample) (Sampl
 
 // request builds what a sample sends.
 func (c *collector) request(where slot, sample *Sample) (providers.Request, error) {
-	if !where.isSample() {
+	if !where.isSample() && where.index < controlCall {
 		if sample.Nonce == "" { // a replay brings it along
 			nonce := make([]byte, 8)
 			_, _ = rand.Read(nonce) // never fails, by its own promise
@@ -172,6 +172,8 @@ func requestAt(b *binding.Binding, where slot, nonce string) (providers.Request,
 	switch {
 	case !where.isSample() && where.index == canaryCall:
 		return b.CanaryRequest(nonce)
+	case !where.isSample() && where.index >= controlCall:
+		return asideRequest(b, where.index)
 	case !where.isSample():
 		return b.ProbeRequest(nonce, where.index == probeCall)
 	}

@@ -1,0 +1,104 @@
+package certify
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/fallproof/fallproof/contracts/certification"
+	"github.com/fallproof/fallproof/contracts/prompt"
+	"github.com/fallproof/fallproof/providers"
+	"github.com/fallproof/fallproof/providers/chattemplate"
+)
+
+// reasonControl: control tokens that a user typed do not reach the model as text.
+const reasonControl = "control_tokens_obeyed"
+
+// controlChecks judge the call with control tokens typed into an input, by the provider's own count of the
+// prompt: as text each of them is several tokens, as a control token one, and where the model's server ends a
+// message at the first, what follows is missing. Compared is with the same case without them, so that a
+// count that differs for other reasons deceives nobody.
+func (e Evidence) controlChecks() []certification.Check {
+	chat := chatOf(e.Pair.Profile)
+	if chat == nil || len(chat.Marks()) == 0 {
+		return nil
+	}
+	check := certification.Check{Name: "control tokens", Status: certification.CheckNotVerified, Reason: string(prompt.NotVerified)}
+	sample, sent := e.Aside[controlCall]
+	why, answered := "the call was not made", false
+	if sent {
+		read := sample.reading(e.Pair)
+		with, without := usageOf(read), e.usageWithout()
+		if with > 0 && without > 0 {
+			e.judgeControl(chat, &check, with-without)
+			return []certification.Check{check}
+		}
+		why, answered = "no count of the prompt by the provider was seen", read.answered()
+		if sample.Unrenderable != "" {
+			why, answered = sample.Unrenderable, true
+		}
+	}
+	check.Detail = oneLine("whether control tokens in an input reach the model as text was not seen: " + why)
+	return []certification.Check{e.unverified(check, answered)}
+}
+
+// judgeControl takes the side that is nearer to what was counted.
+func (e Evidence) judgeControl(chat *chattemplate.Chat, check *certification.Check, more int) {
+	asText, obeyed := e.expected(chat)
+	check.Status, check.Reason = certification.CheckPassed, ""
+	if asText-obeyed < toleratedTokens {
+		obeyed = 0 // to this tokenizer they are text anyway; what remains to be seen is whether they arrive
+	}
+	if more-obeyed > asText-more {
+		return
+	}
+	check.Status, check.Reason = certification.CheckFailed, reasonControl
+	check.Detail = oneLine(fmt.Sprintf("%s typed by a user: the prompt has %d tokens more by the provider's count; as text it would be about %d, as control tokens %d "+
+		"(control_tokens: break keeps them text)", strings.Join(chat.Marks(), " "), more, asText, obeyed))
+}
+
+// expected is by how much the typed text lengthens the prompt. Where nobody can count, a control token as
+// text is taken for three tokens, which is the least that it can be.
+func (e Evidence) expected(chat *chattemplate.Chat) (asText, obeyed int) {
+	text := typed(chat)
+	repeats := strings.Count(text, chat.Marks()[0]) * len(chat.Marks())
+	typing, err := e.binding.ControlRequest(text)
+	plain, err2 := e.binding.Request(e.Pair.Contract.Cases[0].Input)
+	if err != nil || err2 != nil {
+		return 3 * repeats, repeats
+	}
+	with, ok := e.counts(chat, typing.Messages)
+	without, ok2 := e.counts(chat, plain.Messages)
+	if !ok || !ok2 {
+		return 3 * repeats, repeats
+	}
+	if with.Inside == without.Inside { // broken on the way: then only the text is left
+		return with.Text - without.Text, repeats
+	}
+	return with.Text - without.Text, with.Obeyed - without.Obeyed
+}
+
+func (e Evidence) counts(chat *chattemplate.Chat, messages []providers.Message) (chattemplate.Counts, bool) {
+	wire, err := e.Pair.Profile.WireMessages(messages)
+	if err != nil {
+		return chattemplate.Counts{}, false
+	}
+	counts, counted, err := chat.Count(wire)
+	return counts, counted && err == nil
+}
+
+// usageWithout is the provider's count of the first case as it is; 0 where none was seen.
+func (e Evidence) usageWithout() int {
+	for i, sample := range e.Samples {
+		if n := usageOf(e.read[i]); n > 0 && sample.Case == e.Pair.Contract.Cases[0].Name {
+			return n
+		}
+	}
+	return 0
+}
+
+func usageOf(read reading) int {
+	if read.outcome.Usage == nil {
+		return 0
+	}
+	return read.outcome.Usage.PromptTokens
+}

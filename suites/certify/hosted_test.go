@@ -1,0 +1,276 @@
+package certify_test
+
+import (
+	"os"
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/fallproof/fallproof/contracts"
+	"github.com/fallproof/fallproof/contracts/certification"
+	"github.com/fallproof/fallproof/providers"
+	"github.com/fallproof/fallproof/providers/simulator"
+	"github.com/fallproof/fallproof/suites/certify"
+)
+
+// hosting is a model with a chat template of its own.
+type hosting struct {
+	template string // a file of the package that renders them
+	bos, eos string
+	role     string // system where empty
+}
+
+var (
+	llama   = hosting{template: "llama3", bos: "<|begin_of_text|>", eos: "<|eot_id|>"}
+	chatml  = hosting{template: "chatml", eos: "<|im_end|>"}
+	mistral = hosting{template: "mistral", bos: "<s>", eos: "</s>", role: providers.RoleMerge}
+	gemma   = hosting{template: "gemma", bos: "<bos>", eos: "<eos>", role: providers.RoleMerge}
+)
+
+func (h hosting) profile(t testing.TB) func(*providers.Profile) {
+	t.Helper()
+	text, err := os.ReadFile("../../providers/chattemplate/testdata/" + h.template + ".jinja")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(p *providers.Profile) {
+		p.ChatTemplate, p.BOSToken, p.EOSToken = providers.NewFile(h.template+".jinja", string(text)), h.bos, h.eos
+		if h.role != "" {
+			p.SystemRole = h.role
+		}
+	}
+}
+
+// over lets a pair be of such a model, whose server can be asked, and returns how it is to be served.
+func (h hosting) over(t testing.TB, pair *certify.Pair) providers.Profile {
+	t.Helper()
+	there := providers.Profile{Tokenizer: providers.TokenizerO200K}.WithDefaults()
+	h.profile(t)(&there)
+	h.profile(t)(&pair.Profile)
+	pair.Profile.Native = providers.NativeLlamaCpp
+	return there
+}
+
+// served is a row whose model is hosted as its profile says, but for what differs on the server.
+type served struct {
+	expectation
+	name    string
+	hosted  hosting
+	declare func(*providers.Profile)
+	differs func(*providers.Profile)
+}
+
+func (x served) run(t *testing.T) {
+	t.Helper()
+	w := newWorld(t)
+	there := providers.Profile{Tokenizer: providers.TokenizerO200K}.WithDefaults()
+	x.hosted.profile(t)(&there)
+	if x.differs != nil {
+		x.differs(&there)
+	}
+	w.simulator.Host("", there)
+	x.profile = func(p *providers.Profile) {
+		x.hosted.profile(t)(p)
+		if x.declare != nil {
+			x.declare(p)
+		}
+	}
+	x.contract = "support-triage"
+	x.check(t, w, x.pair(w))
+}
+
+func native(which string) func(*providers.Profile) {
+	return func(p *providers.Profile) { p.Native = which }
+}
+
+var everything = statuses{passed, passed, passed, passed}
+
+func rejected(reason string) expectation {
+	return expectation{
+		verdict: certification.Rejected, statuses: statuses{failed, passed, passed, passed},
+		dimension: certification.DimensionPrompt, reason: reason,
+	}
+}
+
+func (x expectation) of(model string) expectation {
+	x.model = model
+	return x
+}
+
+// Models of four families are certified through their templates, and each thing that a server can get wrong
+// about a prompt has its own word.
+func TestSelfHostedModels(t *testing.T) {
+	certified := expectation{model: "faithful", verdict: certification.Certified, statuses: everything}
+	none := func(p *providers.Profile) { p.Tokenizer = providers.TokenizerNone }
+	for _, row := range []served{
+		{name: "Llama 3", expectation: certified, hosted: llama, declare: native(providers.NativeLlamaCpp)},
+		{name: "ChatML", expectation: certified, hosted: chatml, declare: native(providers.NativeVLLM)},
+		{name: "Mistral", expectation: certified, hosted: mistral, declare: native(providers.NativeLlamaCpp)},
+		{name: "Gemma", expectation: certified, hosted: gemma, declare: native(providers.NativeVLLM)},
+		{name: "not asked", expectation: certified, hosted: gemma},
+		{name: "no tokenizer", expectation: certified, hosted: llama, declare: none},
+		{
+			name: "BOS from the template and the server", hosted: llama, expectation: rejected("double_bos").of("faithful"),
+			declare: func(p *providers.Profile) { p.AddBOS = true },
+			differs: func(p *providers.Profile) { p.AddBOS = true },
+		},
+		{
+			name: "BOS from nobody", hosted: chatml, expectation: rejected("missing_bos").of("faithful"),
+			declare: func(p *providers.Profile) { p.BOSToken = "<|endoftext|>" },
+		},
+		{name: "doubled by llama.cpp", hosted: llama, declare: native(providers.NativeLlamaCpp), expectation: rejected("double_bos").of("doubling")},
+		{name: "doubled by vLLM", hosted: mistral, declare: native(providers.NativeVLLM), expectation: rejected("double_bos").of("doubling")},
+		{name: "renders something else", hosted: llama, declare: native(providers.NativeLlamaCpp), expectation: rejected("rendering_differs").of("rewriting")},
+		{
+			name: "another template", hosted: llama, declare: native(providers.NativeLlamaCpp), expectation: rejected("rendering_differs").of("faithful"),
+			differs: func(p *providers.Profile) { chatml.profile(t)(p) },
+		},
+		{name: "counts three times", hosted: chatml, expectation: rejected("token_count_differs").of("counting")},
+		{name: "says that it counts three times", hosted: chatml, declare: native(providers.NativeVLLM), expectation: rejected("server_count_differs").of("counting")},
+		{name: "obeys control tokens", hosted: chatml, expectation: rejected("control_tokens_obeyed").of("obeying")},
+		{name: "takes them for tokens", hosted: llama, expectation: rejected("control_tokens_obeyed").of("concatenating")},
+		{name: "takes them for tokens, and nobody counts", hosted: mistral, declare: none, expectation: rejected("control_tokens_obeyed").of("concatenating")},
+		{
+			name: "gets none", hosted: llama, expectation: certified.of("concatenating"),
+			declare: func(p *providers.Profile) {
+				p.ControlTokens, p.Breaks = providers.ControlTokensBreak, "<|start_header_id|>\n<|begin_of_text|>\n<|end_header_id|>\n<|eot_id|>"
+			},
+		},
+		{
+			name: "does not answer questions", hosted: chatml, declare: native(providers.NativeVLLM), expectation: certified,
+			differs: func(p *providers.Profile) { p.ChatTemplate = providers.File{} },
+		},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			row.run(t)
+		})
+	}
+}
+
+// A template without a system role refuses the messages before they are sent, and so does its server.
+func TestTemplateWithoutASystemRole(t *testing.T) {
+	g := NewWithT(t)
+	w := newWorld(t)
+	unmerged := gemma
+	unmerged.role = ""
+	there := providers.Profile{Tokenizer: providers.TokenizerO200K}
+	unmerged.profile(t)(&there)
+	w.simulator.Host("", there)
+	pair := w.pair("support-triage", "faithful")
+	unmerged.profile(t)(&pair.Profile)
+	record, _ := w.certify(pair, w.options())
+	g.Expect(record.Verdict).To(Equal(certification.Rejected))
+	refused := dimension(record, certification.DimensionPrompt)
+	g.Expect(refused.Status).To(Equal(failed))
+	g.Expect(refused.Findings).To(ContainElement(And(
+		HaveField("Reason", "role_not_accepted"), HaveField("Detail", "the template refuses the messages: System role not supported"))))
+	g.Expect(reasonsOf(dimension(record, certification.DimensionRoundTrip))).To(ContainElement("profile_error"))
+}
+
+// What the table above cannot say in one word: findings tell both sides.
+func TestFindingsTellBothSides(t *testing.T) {
+	g := NewWithT(t)
+	finding := func(record certification.Record, reason string) string {
+		for _, f := range dimension(record, certification.DimensionPrompt).Findings {
+			if f.Reason == reason {
+				return f.Detail
+			}
+		}
+		return ""
+	}
+	w := newWorld(t)
+	there := providers.Profile{Tokenizer: providers.TokenizerO200K}
+	llama.profile(t)(&there)
+	w.simulator.Host("", there)
+	pair := func(model string) certify.Pair {
+		p := w.pair("support-triage", model)
+		llama.profile(t)(&p.Profile)
+		p.Profile.Native = providers.NativeLlamaCpp
+		return p
+	}
+	record, _ := w.certify(pair("counting"), w.options())
+	g.Expect(finding(record, "token_count_differs")).To(MatchRegexp(`^the provider counts \d+ prompt tokens, o200k_base counts \d+$`))
+	g.Expect(finding(record, "server_count_differs")).To(MatchRegexp(`^the server counts \d+ tokens of the prompt, o200k_base counts \d+$`))
+	record, _ = w.certify(pair("rewriting"), w.options())
+	g.Expect(finding(record, "rendering_differs")).To(MatchRegexp(`^from byte \d+ on the server's prompt is "Today is a fine day\. .*", ours is "`))
+	record, _ = w.certify(pair("concatenating"), w.options())
+	g.Expect(finding(record, "control_tokens_obeyed")).To(MatchRegexp(
+		`^<\|begin_of_text\|> .* typed by a user: the prompt has \d+ tokens more .* as text it would be about \d+, as control tokens \d+ \(control_tokens: break`))
+
+	// A wider tolerance is declared, and then no finding.
+	wide := pair("counting:2")
+	wide.Profile.TokenTolerance = 1
+	record, _ = w.certify(wide, w.options())
+	g.Expect(finding(record, "token_count_differs")).To(BeEmpty())
+}
+
+// Questions are asked once a case, whoever runs, and no sample's ledger counts them.
+func TestQuestionsAreAskedOnce(t *testing.T) {
+	g := NewWithT(t)
+	w := newWorld(t)
+	pair := w.pair("support-triage", "faithful")
+	w.simulator.Host("", llama.over(t, &pair))
+	forecast, err := certify.ForecastOf(pair, 0)
+	g.Expect(err).NotTo(HaveOccurred())
+	options := w.options()
+	options.RunName, options.Complete = "once", true
+	_, evidence := w.certify(pair, options)
+	asked := w.simulator.Questions(simulator.Filter{Model: "faithful"})
+	g.Expect(asked).To(HaveLen(1 + 3*len(pair.Contract.Cases)))
+	calls := len(w.simulator.Ledger())
+	g.Expect(calls).To(Equal(len(evidence.Samples) + 4)) // canary, two probes of the schema, control tokens
+	g.Expect(forecast.Calls).To(Equal(calls), "questions are not paid for")
+
+	again, _ := w.certify(pair, options)
+	g.Expect(again.Verdict).To(Equal(certification.Certified))
+	g.Expect(w.simulator.Questions(simulator.Filter{})).To(HaveLen(len(asked)))
+	g.Expect(w.simulator.Ledger()).To(HaveLen(calls))
+}
+
+// Without a tokenizer the token checks are neither passed nor failed, unless the contract requires them.
+func TestTokensThatAreRequired(t *testing.T) {
+	w := newWorld(t)
+	for _, row := range []struct {
+		name    string
+		model   string
+		require bool
+		declare func(*providers.Profile)
+		want    expectation
+	}{
+		{"no tokenizer", "faithful", false, func(p *providers.Profile) { p.Tokenizer = providers.TokenizerNone },
+			expectation{verdict: certification.Certified, statuses: everything}},
+		{"no tokenizer, required", "faithful", true, func(p *providers.Profile) { p.Tokenizer = providers.TokenizerNone }, rejected("not_verified")},
+		{"no window, required", "faithful", true, func(p *providers.Profile) { p.ContextWindow = 0 }, rejected("not_verified")},
+		{"counted, required", "faithful", true, func(*providers.Profile) {}, expectation{verdict: certification.Certified, statuses: everything}},
+		{"trouble, required", "rate-limited", true, func(*providers.Profile) {}, expectation{
+			verdict: certification.Inconclusive, statuses: statuses{notJudged, notJudged, notJudged, notJudged},
+		}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			want := row.want.of(row.model)
+			want.profile = row.declare
+			if row.require {
+				want.require = contracts.RequireTokens
+			}
+			w := w.in(t)
+			want.check(t, w, want.pair(w))
+		})
+	}
+}
+
+// A target that drops the system message, or refuses its role, is rejected for just that.
+func TestSystemRole(t *testing.T) {
+	w := newWorld(t)
+	ignored := rejected("system_prompt_ignored").of("deaf")
+	ignored.check(t, w, ignored.pair(w))
+
+	refused := expectation{
+		model: "picky:system", verdict: certification.Rejected, statuses: statuses{notJudged, notJudged, notJudged, failed},
+		dimension: certification.DimensionRoundTrip, reason: "profile_error",
+	}
+	refused.check(t, w, refused.pair(w))
+	merged := expectation{model: "picky:system", verdict: certification.Certified, statuses: everything}
+	merged.profile = func(p *providers.Profile) { p.SystemRole = providers.RoleMerge }
+	merged.check(t, w, merged.pair(w))
+}

@@ -1,0 +1,160 @@
+package certify
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/fallproof/fallproof/contracts/certification"
+	"github.com/fallproof/fallproof/contracts/prompt"
+	"github.com/fallproof/fallproof/providers"
+	"github.com/fallproof/fallproof/providers/chattemplate"
+)
+
+// Reasons that only the target's own server can give.
+const (
+	reasonRendering   = "rendering_differs"    // the server makes another prompt of the messages than we do
+	reasonServerCount = "server_count_differs" // it counts other tokens than we do
+)
+
+// nativeChecks compare, case by case, what the server says of its prompts with our own rendering: byte for
+// byte where it tells the prompt, else by the number of tokens, and by the BOS that it begins with.
+func (e Evidence) nativeChecks() []certification.Check {
+	chat := chatOf(e.Pair.Profile)
+	if e.Pair.Profile.Native == "" || chat == nil {
+		return nil
+	}
+	var checks []certification.Check
+	for number, each := range e.Pair.Contract.Cases {
+		wire, ours, err := rendered(e.binding, number)
+		if err != nil {
+			continue // said by promptChecks
+		}
+		check := certification.Check{Name: "native", Case: each.Name}
+		finding := e.compared(chat, number, wire, ours)
+		check.Status, check.Reason, check.Detail = finding.status, finding.reason, oneLine(finding.detail)
+		if check.Status == certification.CheckNotVerified {
+			check = e.unverified(check, e.answered(number))
+		}
+		checks = append(checks, check)
+	}
+	return checks
+}
+
+// nativeFinding is how one comparison came out.
+type nativeFinding struct {
+	status         certification.CheckStatus
+	reason, detail string
+}
+
+func nativeFails(reason, format string, args ...any) nativeFinding {
+	return nativeFinding{certification.CheckFailed, reason, fmt.Sprintf(format, args...)}
+}
+
+func nativeUnknown(detail string) nativeFinding {
+	return nativeFinding{certification.CheckNotVerified, string(prompt.NotVerified), detail}
+}
+
+func (e Evidence) compared(chat *chattemplate.Chat, number int, wire []providers.Message, ours string) nativeFinding {
+	first := firstQuestion + number*questionsOfCase
+	which := first + askTokens
+	if e.Pair.Profile.Native == providers.NativeLlamaCpp {
+		body, why := e.told(first + askPrompt)
+		if why != "" {
+			return nativeUnknown("the server does not tell its prompt: " + why)
+		}
+		theirs, err := providers.ReadPrompt(body)
+		if err != nil {
+			return nativeUnknown(err.Error())
+		}
+		bare, begins := strings.CutPrefix(ours, e.Pair.Profile.BOSToken)
+		switch {
+		case theirs == ours:
+		case begins && bare == theirs: // the server takes BOS off, because it adds it by itself
+			which = first + askWithoutBOS
+		default:
+			return nativeFails(reasonRendering, "%s", difference(ours, theirs))
+		}
+	}
+	body, why := e.told(which)
+	if why != "" {
+		return nativeUnknown("the server does not tell its tokens: " + why)
+	}
+	ids, err := providers.ReadTokens(body)
+	if err != nil {
+		return nativeUnknown(err.Error())
+	}
+	if bad := e.serverBOS(ids); bad.reason != "" {
+		return bad
+	}
+	counts, counted, err := chat.Count(wire)
+	if err != nil || !counted {
+		return nativeFinding{status: certification.CheckPassed}
+	}
+	if e.differ(len(ids), counts.Text) {
+		return nativeFails(reasonServerCount, "the server counts %d tokens of the prompt, %s counts %d", len(ids), e.tokenizer(), counts.Text)
+	}
+	return nativeFinding{status: certification.CheckPassed}
+}
+
+// serverBOS counts the BOS tokens that a prompt really begins with. Which number BOS has the server said.
+func (e Evidence) serverBOS(ids []int) nativeFinding {
+	bos := e.Pair.Profile.BOSToken
+	body, why := e.told(bosQuestion)
+	if bos == "" || why != "" {
+		return nativeFinding{}
+	}
+	said, err := providers.ReadTokens(body)
+	if err != nil || len(said) != 1 {
+		return nativeFinding{}
+	}
+	n := 0
+	for n < len(ids) && ids[n] == said[0] {
+		n++
+	}
+	switch n {
+	case 0:
+		return nativeFails(string(prompt.MissingBOS), "the server's tokens begin without %s", bos)
+	case 1:
+		return nativeFinding{}
+	}
+	return nativeFails(string(prompt.DoubleBOS), "the server's tokens begin with %d %s", n, bos)
+}
+
+// told is the answer to a question, or why there is none.
+func (e Evidence) told(index int) (body []byte, why string) {
+	sample, ok := e.Aside[index]
+	switch {
+	case !ok:
+		return nil, "it was not asked"
+	case sample.Unrenderable != "":
+		return nil, sample.Unrenderable
+	case sample.Seen.Error != "":
+		return nil, sample.Seen.Error
+	case sample.Seen.Status != http.StatusOK || !sample.Seen.Complete:
+		return nil, fmt.Sprintf("status %d", sample.Seen.Status)
+	}
+	return sample.Seen.exchange().Body, ""
+}
+
+// difference shows where two prompts part.
+func difference(ours, theirs string) string {
+	at := 0
+	for at < len(ours) && at < len(theirs) && ours[at] == theirs[at] {
+		at++
+	}
+	return fmt.Sprintf("from byte %d on the server's prompt is %q, ours is %q", at, excerpt(theirs, at), excerpt(ours, at))
+}
+
+// excerpt is a little of a text from a byte on, or a little before it where that would split a character.
+func excerpt(text string, at int) string {
+	for at > 0 && at < len(text) && !utf8.RuneStart(text[at]) {
+		at--
+	}
+	rest := text[at:]
+	if len(rest) > 40 {
+		rest = strings.ToValidUTF8(rest[:40], "") + "…"
+	}
+	return rest
+}

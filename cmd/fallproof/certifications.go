@@ -18,7 +18,7 @@ import (
 func (p *program) certificationsCommand() *cobra.Command {
 	return group("certifications", "Certification records",
 		p.certificationsListCommand(), p.certificationsShowCommand(), p.certificationsDiffCommand(), p.certificationsEvidenceCommand(),
-		p.certificationsRevokeCommand())
+		p.certificationsReportCommand(), p.certificationsRevokeCommand())
 }
 
 // recordView is a record as scripts read it: the same members as the API's.

@@ -14,8 +14,11 @@ import (
 // worth is what a record is good for now, in a few words: until when it certifies, or why it does not.
 type worth struct {
 	text  string
+	lapse string // why a certified record certifies nothing any longer; "" where it does
 	style style
 }
+
+func lapsed(why string, s style) worth { return worth{"no: " + why, why, s} }
 
 // soon is how long before its end a certification is shown as one that wants to be renewed.
 const soon = 24 * time.Hour
@@ -60,19 +63,21 @@ func worthNow(r store.StoredRecord, standing certification.Standing, today strin
 	case r.Verdict != certification.Certified:
 		return worth{}
 	case !r.RevokedAt.IsZero():
-		return worth{"no: revoked", bad}
+		return lapsed("revoked", bad)
 	case left <= 0:
-		return worth{"no: expired " + stamp(r.ExpiresAt), doubt}
+		return lapsed("expired "+stamp(r.ExpiresAt), doubt)
 	case proof == nil || proof.CertificationID != r.ID:
-		return worth{"no: displaced by another record", plain}
+		return lapsed("displaced by another record", plain)
 	case !proof.SuspendedAt.IsZero():
-		return worth{"no: suspended", bad}
+		return lapsed("suspended", bad)
 	case today != "" && today != r.ProofDigest:
-		return worth{"no: contract or profile changed", doubt}
-	case left < soon:
-		return worth{fmt.Sprintf("until %s (%s left)", stamp(r.ExpiresAt), remaining(left)), doubt}
+		return lapsed("contract or profile changed", doubt)
 	}
-	return worth{fmt.Sprintf("until %s (%s left)", stamp(r.ExpiresAt), remaining(left)), good}
+	until := worth{text: fmt.Sprintf("until %s (%s left)", stamp(r.ExpiresAt), remaining(left)), style: good}
+	if left < soon {
+		until.style = doubt
+	}
+	return until
 }
 
 // remaining is a duration as people say it.

@@ -21,6 +21,8 @@ type certifyFlags struct {
 	samples                    int
 	complete                   bool
 	run, junit, json           string
+	html, markdown             string
+	filterFailing              bool
 	record, replay             string
 }
 
@@ -36,9 +38,11 @@ func (p *program) certifyCommand() *cobra.Command {
 			"2 when the run could not be made.\n" +
 			"--record leaves the run's calls in a folder, without keys; --replay judges them again and calls nobody. What\n" +
 			"comes of that is of source replay, which opens no fallback unless server.accept_sources says so. A call that\n" +
-			"was not recorded, or recorded of another contract or profile, leaves its pair inconclusive: record again.",
+			"was not recorded, or recorded of another contract or profile, leaves its pair inconclusive: record again.\n" +
+			"suites/certify/certify.schema.json describes the file of --json; certifications report makes the others later.",
 		Example: "  fallproof certify\n  fallproof certify --provider alpha --run nightly-2026-01-31\n" +
 			"  fallproof certify --target beta/beta-medium --contract invoice-extraction --junit report.xml --json records.json\n" +
+			"  fallproof certify --html report.html --markdown comment.md --filter-failing\n" +
 			"  fallproof certify --record cassettes --run nightly-2026-01-31\n  fallproof certify --replay cassettes",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("samples") && flags.samples < 1 {
@@ -74,6 +78,9 @@ func (p *program) certifyCommand() *cobra.Command {
 	command.Flags().StringVar(&flags.run, "run", "", "name of the run (default a fresh one)")
 	command.Flags().StringVar(&flags.junit, "junit", "", "write a JUnit report to this file")
 	command.Flags().StringVar(&flags.json, "json", "", "write the records to this file")
+	command.Flags().StringVar(&flags.html, "html", "", "write a report to this file: one page that needs nothing else")
+	command.Flags().StringVar(&flags.markdown, "markdown", "", "write a report to this file, for a comment or a job summary")
+	command.Flags().BoolVar(&flags.filterFailing, "filter-failing", false, "only what is not certified, in all of these files")
 	command.Flags().StringVar(&flags.record, "record", "", "leave a cassette of every pair's calls in this folder")
 	command.Flags().StringVar(&flags.replay, "replay", "", "play the cassettes of this folder instead of calling anybody")
 	command.MarkFlagsMutuallyExclusive("record", "replay")
@@ -86,6 +93,7 @@ func (p *program) certify(ctx context.Context, s store.Store, pairs []certify.Pa
 		Pairs: pairs, Store: s, RunName: flags.run, Samples: flags.samples, Complete: flags.complete,
 		Record: flags.record, Replay: flags.replay, Version: programVersion(), RunBy: who, RunOn: where,
 		Out: p.stdout, Terminal: isTerminal(p.stdout), JUnit: flags.junit, JSON: flags.json,
+		HTML: flags.html, Markdown: flags.markdown, FilterFailing: flags.filterFailing,
 	})
 	var incomplete *certify.IncompleteError
 	var samples *certify.SamplesError

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/xml"
 	"fmt"
 	"os"
 	"strings"
@@ -92,4 +93,81 @@ func TestCertifyProvidersThatCanBeAskedAgain(t *testing.T) {
 		"sim/faithful": "max_completion_tokens", "kept/faithful": "max_completion_tokens", "keyed/faithful": "max_completion_tokens",
 		"background/faithful": "max_output_tokens", "background/plausible": "max_output_tokens",
 	}))
+}
+
+const reportsConfig = `
+server: {listen: 127.0.0.1:0, accept_sources: [simulated]}
+providers:
+  sim: {base_url: %s, source: simulated, models: {faithful: {}, plausible: {}}}
+routes:
+  support-triage: {primary: sim/faithful, fallbacks: [sim/plausible]}
+`
+
+// A run leaves every kind of report, whole or of what fails alone; later they are made of the store.
+func TestCertifyLeavesReports(t *testing.T) {
+	s := newTerminal(t)
+	base, stop := s.background("simulate", "--listen", "127.0.0.1:0")
+	s.write("fallproof.yaml", fmt.Sprintf(reportsConfig, base))
+	certify := func(more ...string) {
+		args := append([]string{"certify", "--run", "tonight", "--junit", "r.xml", "--json", "r.json", "--html", "r.html", "--markdown", "r.md"}, more...)
+		output, err := s.process(t.Context(), args...).CombinedOutput()
+		s.Expect(err).To(gomega.MatchError("exit status 1"), string(output))
+	}
+	read := func(name string) string {
+		text, err := os.ReadFile(name)
+		s.Expect(err).NotTo(gomega.HaveOccurred())
+		return string(text)
+	}
+	certify()
+	for _, name := range []string{"r.xml", "r.json", "r.html", "r.md"} {
+		s.Expect(read(name)).To(gomega.And(gomega.ContainSubstring("sim/faithful"), gomega.ContainSubstring("sim/plausible")), name)
+	}
+	s.judgesJUnit("r.xml", 8)
+	stop()
+	certify("--filter-failing")
+	for _, name := range []string{"r.xml", "r.json", "r.html", "r.md"} {
+		s.Expect(read(name)).To(gomega.And(gomega.Not(gomega.ContainSubstring("sim/faithful")), gomega.ContainSubstring("sim/plausible")), name)
+	}
+	s.judgesJUnit("r.xml", 4)
+
+	var document struct {
+		Records []struct {
+			ID string `json:"id"`
+		} `json:"records"`
+	}
+	s.Expect(json.Unmarshal([]byte(read("r.json")), &document)).To(gomega.Succeed())
+	id := document.Records[0].ID
+	text := s.must("certifications", "report", id)
+	s.Expect(text).To(gomega.HavePrefix("## certification record " + id + ": 1 rejected\n"))
+	s.Expect(text).To(gomega.ContainSubstring("answer of sample 0:"))
+	s.Expect(s.must("certifications", "report", id, "--html", "later.html", "--markdown", "later.md")).To(gomega.BeEmpty())
+	s.Expect(read("later.md")).To(gomega.Equal(text))
+	s.Expect(read("later.html")).To(gomega.ContainSubstring("<mark><sup>1</sup>"))
+	s.Expect(s.refuses(exitNo, "certifications", "report", id, "nothing")).To(gomega.ContainSubstring(`no certification has the id "nothing"`))
+}
+
+// judgesJUnit reads a JUnit report as CI does: every failure says figures and findings.
+func (s *terminal) judgesJUnit(name string, specs int) {
+	s.t.Helper()
+	var file struct {
+		Suites []struct {
+			Cases []struct {
+				Name    string `xml:"name,attr"`
+				Failure string `xml:"failure"`
+			} `xml:"testcase"`
+		} `xml:"testsuite"`
+	}
+	text, err := os.ReadFile(name)
+	s.Expect(err).NotTo(gomega.HaveOccurred())
+	s.Expect(xml.Unmarshal(text, &file)).To(gomega.Succeed())
+	judged, failures := 0, ""
+	for _, c := range file.Suites[0].Cases {
+		if strings.HasPrefix(c.Name, "[It]") {
+			judged++
+			failures += c.Failure
+		}
+	}
+	s.Expect(judged).To(gomega.Equal(specs))
+	s.Expect(failures).To(gomega.MatchRegexp(`business +failed +0 of \d+, at least 0\.000 with 95 % confidence; 0\.90 is asked`))
+	s.Expect(failures).To(gomega.MatchRegexp(`category, urgency and language are the expected ones × \d+, first in case .+, sample 0: does not hold`))
 }

@@ -17,7 +17,7 @@ func Conclude(ctx context.Context, options Options) (Result, error) {
 	if err := finish(ctx, options, all, &result); err != nil {
 		return result, err
 	}
-	if err := writeJSON(options.JSON, options, result); err != nil {
+	if err := writeFiles(ctx, options, result); err != nil {
 		return result, err
 	}
 	return result, writeSummary(options, result)

@@ -51,7 +51,11 @@ type Options struct {
 	Terminal bool      // Out is a terminal: a progress bar instead of lines, and isolates around foreign text
 	JUnit    string    // file for Ginkgo's JUnit report; "" = none
 	JSON     string    // file for the records; "" = none
+	HTML     string    // file for people; "" = none
+	Markdown string    // file for a comment; "" = none
 	Verbose  bool      // Ginkgo's own report goes to Out as well
+
+	FilterFailing bool // leaves what is certified out of all these files
 
 	Retry Retry
 	T     ginkgo.GinkgoTestingT // told of failing specs; nil = nobody but the Result

@@ -31,7 +31,7 @@ func writeJUnit(path string, report types.Report) error {
 	return reporters.GenerateJUnitReport(report, path)
 }
 
-// document is what the JSON file holds.
+// document is what the JSON file holds; certify.schema.json describes it.
 type document struct {
 	Run            string                 `json:"run"`
 	HarnessVersion string                 `json:"harness_version"`
@@ -40,8 +40,9 @@ type document struct {
 	Certified      int                    `json:"certified"`
 	Rejected       int                    `json:"rejected"`
 	Inconclusive   int                    `json:"inconclusive"`
-	Lapsed         int                    `json:"lapsed"`  // certified by an earlier run, and standing no longer
-	Earlier        []Earlier              `json:"earlier"` // pairs whose run had its record already
+	Filtered       bool                   `json:"filtered"` // what is certified is left out of the lists; the counts are of the whole run
+	Lapsed         int                    `json:"lapsed"`   // certified by an earlier run, and standing no longer
+	Earlier        []Earlier              `json:"earlier"`  // pairs whose run had its record already
 	Records        []certification.Record `json:"records"`
 }
 
@@ -49,11 +50,15 @@ func writeJSON(path string, options Options, result Result) error {
 	if path == "" {
 		return nil
 	}
+	listed := result
+	if options.FilterFailing {
+		listed = result.failing()
+	}
 	text, err := json.Marshal(document{
 		Run: result.RunName, HarnessVersion: options.Version,
 		Complete: result.Incomplete == "", Incomplete: result.Incomplete,
 		Certified: result.Certified, Rejected: result.Rejected, Inconclusive: result.Inconclusive,
-		Lapsed: result.Lapsed, Earlier: result.Earlier, Records: result.Records,
+		Filtered: options.FilterFailing, Lapsed: result.Lapsed, Earlier: listed.Earlier, Records: listed.Records,
 	}, jsontext.WithIndent("  "))
 	if err != nil {
 		return err

@@ -110,7 +110,7 @@ func Run(ctx context.Context, options Options) (Result, error) {
 	if err := checkWorth(options.Pairs); err != nil {
 		return result, err
 	}
-	if err := errors.Join(writable(options.JUnit), writable(options.JSON), writableFolder(options.Record)); err != nil {
+	if err := errors.Join(writable(options.JUnit), writable(options.JSON), writable(options.HTML), writable(options.Markdown), writableFolder(options.Record)); err != nil {
 		return result, err
 	}
 	if !ran.CompareAndSwap(false, true) {
@@ -126,7 +126,7 @@ func Run(ctx context.Context, options Options) (Result, error) {
 	} else if err := finish(ctx, options, all, &result); err != nil {
 		return result, err
 	}
-	return result, conclude(options, result, report)
+	return result, conclude(ctx, options, result, report)
 }
 
 // gather collects and judges every pair. A dry run calls nobody.
@@ -181,10 +181,13 @@ func finish(ctx context.Context, options Options, all []judged, result *Result) 
 }
 
 // conclude leaves the files and the summary.
-func conclude(options Options, result Result, report types.Report) error {
+func conclude(ctx context.Context, options Options, result Result, report types.Report) error {
+	if options.FilterFailing {
+		report = failingSpecs(report, result)
+	}
 	err := errors.Join(
 		writeJUnit(options.JUnit, report),
-		writeJSON(options.JSON, options, result),
+		writeFiles(ctx, options, result),
 		writeSummary(options, result),
 	)
 	if result.Incomplete != "" {

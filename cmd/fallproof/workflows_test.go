@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -75,6 +76,35 @@ func TestWorkflowsAreWhatTheySay(t *testing.T) {
 	g.Expect(string(text)).To(gomega.ContainSubstring("--replay"))
 	_, err = os.Stat(filepath.Join(sources, ".ci", "run"))
 	g.Expect(err).NotTo(gomega.HaveOccurred())
+}
+
+// call finds the program's calls in a script; a backslash joins lines.
+var call = regexp.MustCompile(`bin/fallproof ((?:"[^"]*"|[^"|&;\n>])*)`)
+
+// Every call in a workflow has a verb and flags that exist.
+func TestWorkflowsCallWhatExists(t *testing.T) {
+	found := 0
+	for name, flow := range workflows(t) {
+		for _, job := range flow.Jobs {
+			for _, step := range job.Steps {
+				script := strings.ReplaceAll(step.Run, "\\\n", " ")
+				for _, match := range call.FindAllStringSubmatch(script, -1) {
+					found++
+					t.Run(name+"/"+step.Name, func(t *testing.T) {
+						g := gomega.NewWithT(t)
+						quoted := regexp.MustCompile(`"[^"]*"`).ReplaceAllString(match[1], "X")
+						command, rest, err := (&program{getenv: os.Getenv}).root().Find(strings.Fields(quoted))
+						g.Expect(err).NotTo(gomega.HaveOccurred())
+						g.Expect(command.Name()).To(gomega.Equal("certify"))
+						g.Expect(command.ParseFlags(rest)).To(gomega.Succeed())
+						g.Expect(command.Flags().Args()).To(gomega.BeEmpty())
+						g.Expect(command.ValidateFlagGroups()).To(gomega.Succeed())
+					})
+				}
+			}
+		}
+	}
+	gomega.NewWithT(t).Expect(found).To(gomega.Equal(2))
 }
 
 // The job fails for a rejection and for a run that could not be made, and warns of what is inconclusive; the

@@ -27,7 +27,7 @@ var templates sync.Map // of func() (*Template, error)
 func Of(profile providers.Profile) (*Chat, error) {
 	file := profile.ChatTemplate
 	if !file.Present() {
-		return nil, nil //nolint:nilnil // no template is no fault
+		return nil, nil
 	}
 	compile, _ := templates.LoadOrStore(file.Digest, sync.OnceValues(func() (*Template, error) { return Parse(file.Content) }))
 	template, err := compile.(func() (*Template, error))()
@@ -94,7 +94,7 @@ func (c *Chat) Controls() []string {
 // Breakable are all marks and controls that can be broken without harm: a single character cannot, and what
 // holds a line break could not be told apart in a list. Longer ones stand before what they begin with.
 func (c *Chat) Breakable() []string {
-	all := append(c.Marks(), c.Controls()...)
+	all := slices.Concat(c.Marks(), c.Controls())
 	all = slices.DeleteFunc(all, func(token string) bool {
 		return utf8.RuneCountInString(token) < 2 || strings.Contains(token, "\n")
 	})

@@ -26,7 +26,7 @@ func (s *Simulator) Host(model string, profile providers.Profile) {
 
 func (h *Hosted) profile() (*providers.Profile, *apiError) {
 	if h == nil {
-		return nil, nil //nolint:nilnil // no hosting is no fault
+		return nil, nil
 	}
 	profile := providers.Profile{
 		ChatTemplate: providers.NewFile("chat_template", h.ChatTemplate), Tokenizer: h.Tokenizer,

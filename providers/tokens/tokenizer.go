@@ -26,7 +26,7 @@ var files sync.Map // of func() (*Tokenizer, error)
 func Of(profile providers.Profile) (*Tokenizer, error) {
 	switch profile.Tokenizer {
 	case providers.TokenizerNone, "":
-		return nil, nil //nolint:nilnil // no tokenizer is no fault
+		return nil, nil
 	case providers.TokenizerOwn:
 		file := profile.TokenizerFile
 		read, _ := files.LoadOrStore(file.Digest, sync.OnceValues(func() (*Tokenizer, error) { return ParseFile(file.Content) }))

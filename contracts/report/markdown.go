@@ -9,6 +9,7 @@ import (
 
 	"github.com/fallproof/fallproof/contracts/certification"
 	"github.com/fallproof/fallproof/contracts/evidence"
+	"github.com/fallproof/fallproof/providers"
 )
 
 // Bounds of the Markdown: code hosts refuse comments of 65,536 characters.
@@ -82,6 +83,9 @@ func (m *markdown) matrix(r Report) {
 			for _, i := range table.entries[[2]string{target, contract}] {
 				e := r.Entries[i]
 				cell := signs[classOf(e)] + " **" + e.Verdict() + "**"
+				if s := e.Record.Source; s == providers.SourceReplay || s == providers.SourceSimulated { // it is worth less, and says so where people look
+					cell += " (" + plainMD(string(e.Record.Source)) + ")"
+				}
 				for _, d := range e.Record.Dimensions {
 					cell += "<br>" + plainMD(words(d.Name)) + " " + figure(d)
 				}

@@ -10,6 +10,7 @@ import (
 	"github.com/fallproof/fallproof/contracts/certification"
 	"github.com/fallproof/fallproof/contracts/evidence"
 	"github.com/fallproof/fallproof/contracts/report"
+	"github.com/fallproof/fallproof/providers"
 )
 
 func markdown(t *testing.T, r report.Report) string {
@@ -37,6 +38,17 @@ func TestMarkdown(t *testing.T) {
 	failing := markdown(t, whole().Failing())
 	g.Expect(failing).To(HavePrefix("## certification run tonight: 1 rejected, 2 certified not shown\n"))
 	g.Expect(failing).NotTo(ContainSubstring("p/good"))
+}
+
+// A record that is worth less than a live one says so in the matrix.
+func TestMarkdownSaysWhatIsNotLive(t *testing.T) {
+	g := NewWithT(t)
+	r := whole()
+	r.Entries[0].Record.Source, r.Entries[1].Record.Source = providers.SourceReplay, providers.SourceSimulated
+	text := markdown(t, r)
+	g.Expect(strings.Count(text, "**certified** (replay)<br>")).To(Equal(1))
+	g.Expect(strings.Count(text, "**certified** (simulated)<br>")).To(Equal(1))
+	g.Expect(text).To(ContainSubstring("**rejected**<br>"), "live needs no word")
 }
 
 // Foreign text ends no cell, fence or block, mentions nobody, and turns no line.

@@ -79,7 +79,7 @@ func TestPlayedIsWhatWasSeen(t *testing.T) {
 				g.Expect(errors.Is(got.Exchange.Err, context.DeadlineExceeded)).To(Equal(errors.Is(want.Err, context.DeadlineExceeded)))
 			}
 			g.Expect(string(got.Exchange.Body)).To(Equal(string(want.Body)))
-			g.Expect(len(got.Exchange.Header)).To(Equal(len(want.Header)))
+			g.Expect(got.Exchange.Header).To(HaveLen(len(want.Header)))
 			for field, values := range want.Header {
 				g.Expect(got.Exchange.Header[field]).To(Equal(values))
 			}
@@ -113,6 +113,14 @@ func TestPlaysTheSameRequestOnly(t *testing.T) {
 	}
 }
 
+// twice repeats a text from a mark on.
+func twice(mark string) func(string) string {
+	return func(all string) string {
+		before, after, _ := strings.Cut(all, mark)
+		return before + mark + after + mark + after
+	}
+}
+
 func TestLoadRefuses(t *testing.T) {
 	write := func(t *testing.T, edit func(string) string) string {
 		folder := t.TempDir()
@@ -139,7 +147,7 @@ func TestLoadRefuses(t *testing.T) {
 		"strange member":  {replace(`"sample":2`, `"sample":2,"verdict":"certified"`), "unknown object member name"},
 		"twice a member":  {replace(`"sample":2`, `"sample":2,"sample":2`), "duplicate object member name"},
 		"another call":    {replace(`"sample":2`, `"sample":3`), "X-Fallproof-Sample says"},
-		"a call twice":    {func(all string) string { return all + all[strings.Index(all, "    - id: 0"):] }, "is in it twice"},
+		"a call twice":    {twice("    - id: 0"), "is in it twice"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := cassettes.Load(write(t, row.edit), contract, target)

@@ -79,7 +79,8 @@ func (s *Simulator) answerNative(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h host) native(path string, request *nativeRequest) (any, *apiError) {
-	text, special := "", request.AddSpecial
+	var text string
+	special := request.AddSpecial
 	switch {
 	case path == pathTokenize && request.Content != nil:
 		text = *request.Content

@@ -57,7 +57,7 @@ func (e Evidence) artifact(record certification.Record) (evidence.Packed, error)
 func (e Evidence) artifactCase(each contracts.Case) evidence.Case {
 	kept := evidence.Case{Name: each.Name, Messages: []evidence.Message{}}
 	if each.Expected != nil {
-		kept.Expected = jsontext.Value(value.Encode(map[string]any(each.Expected)))
+		kept.Expected = jsontext.Value(value.Encode(each.Expected))
 	}
 	request, err := e.binding.Request(each.Input)
 	if err != nil {

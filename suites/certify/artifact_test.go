@@ -60,7 +60,7 @@ func TestEvidenceIsKeptBesideTheRecord(t *testing.T) {
 		document, _ := contract.Cases[i].Input["document"].(string)
 		g.Expect(c.Messages).To(HaveLen(2))
 		g.Expect(c.Messages[1].Content).To(ContainSubstring(strings.TrimSpace(document)), "the prompt as rendered")
-		g.Expect(string(c.Expected)).To(Equal(string(value.Encode(map[string]any(contract.Cases[i].Expected)))))
+		g.Expect(string(c.Expected)).To(Equal(string(value.Encode(contract.Cases[i].Expected))))
 	}
 	wrong := 0
 	for _, s := range kept.Samples {

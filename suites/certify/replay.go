@@ -143,13 +143,15 @@ func (c *collector) played(where slot) (Sample, error) {
 			sample.Before = append(sample.Before, before)
 		}
 		request.AttemptID = c.tape.AttemptID(call)
-		address, body, err := draft(c.pair.Profile, request)
-		if err != nil && c.tape.Has(call) {
-			return sample, fmt.Errorf("%w: %w", cassettes.ErrChanged, err)
-		}
+		address, body, unsendable := draft(c.pair.Profile, request)
 		recorded, err := c.tape.Play(call, address, body)
-		if err != nil {
+		switch {
+		case unsendable != nil && c.tape.Has(call):
+			return sample, fmt.Errorf("%w: %w", cassettes.ErrChanged, unsendable)
+		case err != nil:
 			return sample, err
+		case unsendable != nil:
+			return sample, unsendable
 		}
 		sample.Seen = seen(request.AttemptID, recorded.Exchange)
 		sample.DeadlineMS = recorded.Deadline.Milliseconds()

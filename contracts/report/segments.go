@@ -147,8 +147,8 @@ func visible(one segment) []segment {
 
 // hidden characters are those that a browser shows as nothing, or as something else elsewhere.
 func hidden(r rune) bool {
-	switch {
-	case r == '\n', r == '\t', r == utf8.RuneError: // RuneError also stands for a broken byte, whose length is another
+	switch r {
+	case '\n', '\t', utf8.RuneError: // RuneError also stands for a broken byte, whose length is another
 		return false
 	}
 	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\uFEFF' || r == '\u200B' || r == '\u2028' || r == '\u2029'

@@ -72,7 +72,7 @@ func (m *meeting) due(clause string) (due, without string) {
 			for i := at[0]; i < at[1]; i++ {
 				taken[i] = '\x00'
 			}
-			if best == nil || at[0] > best[0] {
+			if len(best) == 0 || at[0] > best[0] {
 				best, day = at[:2], named
 			}
 		}

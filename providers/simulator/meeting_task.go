@@ -27,7 +27,7 @@ func taskIn(rest string, termed bool) (string, bool) {
 		task := strings.Trim(rest[at[1]:], " ,;")
 		return task, task != "" && !noDuty.MatchString(task)
 	}
-	if found := hebrewFuture.FindStringSubmatch(rest); found != nil && !hebrewBeing[found[1]] {
+	if found := hebrewFuture.FindStringSubmatch(rest); len(found) > 2 && !hebrewBeing[found[1]] {
 		return strings.Trim(found[1]+" "+found[2], " ,;"), true
 	}
 	if found := germanVerb.FindStringSubmatch(rest); found != nil && termed {

@@ -64,10 +64,10 @@ func asideOf(p Pair) []slot {
 
 // asideTitle is such a call's name for people.
 func asideTitle(index int) string {
-	switch {
-	case index == controlCall:
+	switch index {
+	case controlCall:
 		return "(control tokens)"
-	case index == bosQuestion:
+	case bosQuestion:
 		return "(tokens of BOS)"
 	}
 	which := (index - firstQuestion) % questionsOfCase

@@ -95,6 +95,16 @@ func TestPersonalities(t *testing.T) {
 			NewWithT(t).Expect(s.completion(t).Model).To(Equal("other-1"))
 			NewWithT(t).Expect(s.completion(t).Fingerprint).To(Equal(fingerprint("other-1", 0)))
 		}},
+		{"retuned", 200, OutcomeAnswered, func(t *testing.T, s seen) {
+			NewWithT(t).Expect(s.completion(t).Model).To(Equal("retuned"))
+			NewWithT(t).Expect(s.completion(t).Fingerprint).To(HavePrefix("fp_"))
+			NewWithT(t).Expect(s.completion(t).Fingerprint).NotTo(Equal(fingerprint("retuned", 0)))
+			right(t, s)
+		}},
+		{"retuned:fp_9", 200, OutcomeAnswered, func(t *testing.T, s seen) {
+			NewWithT(t).Expect(s.completion(t).Fingerprint).To(Equal("fp_9"))
+			right(t, s)
+		}},
 		{"dropping", 0, OutcomeDropped, func(t *testing.T, s seen) {
 			NewWithT(t).Expect(s.err).To(MatchError(ContainSubstring("EOF")))
 		}},

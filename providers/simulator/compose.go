@@ -22,6 +22,9 @@ func (w *work) produce() {
 	if w.p.kind() == Renamed {
 		c.rename(w.p.Variant, w.sim.config.Seed)
 	}
+	if w.p.kind() == Retuned {
+		c.SystemFingerprint = cmp.Or(w.p.Variant, fingerprint(c.Model+" retuned", w.sim.config.Seed))
+	}
 	answer := message{Role: "assistant"}
 	var finish string
 	if w.p.kind() == Refusing {

@@ -37,6 +37,7 @@
 //	empty-choices               status 200 with no choices
 //	redirecting[:STATUS]        redirects to itself, 307 if not said
 //	renamed[:MODEL]             says that another model served the request
+//	retuned[:FINGERPRINT]       answers well with another system_fingerprint than before
 //	unauthorized                401
 //	footnote                    a note after the JSON
 //	thinking                    reasoning before the JSON, for one input in three or so

@@ -32,6 +32,7 @@ const (
 	EmptyChoices Kind = "empty-choices"
 	Redirecting  Kind = "redirecting"
 	Renamed      Kind = "renamed"
+	Retuned      Kind = "retuned"
 	Unauthorized Kind = "unauthorized"
 
 	// Spellings of the answer, see bend.go.
@@ -87,7 +88,7 @@ var worksUnseen = []Kind{Silent, Dropping, Overloaded}
 func Kinds() []Kind {
 	return []Kind{
 		Faithful, ExtraKey, Deaf, Plausible, Fenced, Chatty, Truncating, Refusing, Flaky, Slow, Late, Silent,
-		Dropping, HalfBody, RateLimited, Overloaded, Error200, EmptyChoices, Redirecting, Renamed, Unauthorized,
+		Dropping, HalfBody, RateLimited, Overloaded, Error200, EmptyChoices, Redirecting, Renamed, Retuned, Unauthorized,
 		Footnote, Thinking, RawNewline, NotANumber, DuplicateKey, ByteOrderMark, LoneSurrogate, Looping, Babbling,
 		Shouting, Filling, Escaping, Decimal, Unenforcing, Complying, Picky, Cached, Counting, Choking, Turning, Portal, Mute,
 		Doubling, Rewriting, Obeying, Concatenating,
@@ -101,7 +102,7 @@ type Personality struct {
 	Delay      time.Duration // then wait so long
 	RetryAfter time.Duration // rate-limited and overloaded: the header; 0 = none
 	Status     int           // overloaded and redirecting: the status; 0 = 503 and 307
-	Variant    string        // truncating: parses; refusing: filter; dropping: reset; renamed: the model served; picky: of what
+	Variant    string        // truncating: parses; refusing: filter; dropping: reset; renamed: the model served; retuned: the fingerprint; picky: of what
 	Count      int           // flaky, looping, counting, choking, turning: how many; 0 = as documented
 	Work       string        // silent, dropping, overloaded: executed or unexecuted; "" = as the kind does by itself
 }

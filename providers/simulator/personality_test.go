@@ -23,6 +23,7 @@ func TestParsePersonality(t *testing.T) {
 		"overloaded:2s":             {Kind: Overloaded, RetryAfter: 2 * time.Second},
 		"redirecting:302":           {Kind: Redirecting, Status: 302},
 		"renamed:a:b":               {Kind: Renamed, Variant: "a:b"},
+		"retuned:fp_9":              {Kind: Retuned, Variant: "fp_9"},
 		"silent":                    {Kind: Silent},
 		"silent:executed":           {Kind: Silent, Work: "executed"},
 		"dropping:unexecuted":       {Kind: Dropping, Work: "unexecuted"},

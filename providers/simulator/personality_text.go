@@ -65,7 +65,7 @@ func (p *Personality) setArgument(argument string) error {
 		return p.setVariant(argument, variantFiltered)
 	case Dropping:
 		return p.setVariant(argument, variantReset)
-	case Renamed:
+	case Renamed, Retuned:
 		p.Variant = argument
 		return nil
 	case Picky:

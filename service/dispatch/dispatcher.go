@@ -65,6 +65,7 @@ type Dispatcher struct {
 
 	leasesKept chan struct{} // closed when the renewing has ended
 	swept      chan struct{} // closed when the sweeping has ended
+	tended     chan struct{} // closed when the looking after proofs has ended
 	watched    chan struct{} // closed when the watching has ended
 	watching   watching
 	stopQueue  func(context.Context) error
@@ -84,7 +85,7 @@ func New(options Options) (*Dispatcher, error) {
 		clients: map[string]providers.Provider{}, slots: map[string]*slots{},
 		flights: newFlights(), bells: newBells(), steps: inHand{refs: map[job.Ref]bool{}},
 		circuits: circuit.New(circuitOf(options.Config)), leasesKept: make(chan struct{}),
-		swept: make(chan struct{}), watched: make(chan struct{}), watching: watching{err: errNotWatching},
+		swept: make(chan struct{}), tended: make(chan struct{}), watched: make(chan struct{}), watching: watching{err: errNotWatching},
 	}
 	d.log = options.Logger.With("boot_id", d.bootID)
 	for name, provider := range options.Config.Providers {
@@ -122,6 +123,7 @@ func (d *Dispatcher) Start(ctx context.Context) error {
 	go d.keepLeases()
 	go d.watch()
 	go d.keepSweeping()
+	go d.keepTending()
 	// River's own context is not ctx: its end would cut work off in the middle. Shutdown ends it.
 	stop, err := d.store.StartQueue(context.WithoutCancel(ctx), d.queueConfig())
 	if err != nil {
@@ -129,6 +131,7 @@ func (d *Dispatcher) Start(ctx context.Context) error {
 		d.die()
 		<-d.leasesKept
 		<-d.swept
+		<-d.tended
 		<-d.watched
 		return fmt.Errorf("the queue in the database did not start: %w", err)
 	}
@@ -161,6 +164,7 @@ func (d *Dispatcher) Shutdown(ctx context.Context) error {
 	d.die()
 	<-d.leasesKept
 	<-d.swept
+	<-d.tended
 	<-d.watched
 	select {
 	case stopErr := <-stopped:

@@ -100,7 +100,7 @@ func (d *Dispatcher) adopt(ctx context.Context, attempt job.Attempt, asked time.
 	if change.Answer != nil {
 		change.Answer.Latency = 0 // of the question, not of the answer
 	}
-	_, err = d.applyTo(ctx, change)
+	_, err = d.applyTo(ctx, d.withProof(ctx, j, attempt.Target, change))
 	return ifStillDue(err)
 }
 

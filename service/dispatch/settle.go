@@ -47,6 +47,7 @@ func (d *Dispatcher) apply(ctx context.Context, patience patience, change store.
 	d.log.Info("attempt moved", "job", change.Ref.JobID, "attempt", change.Ref.Number, "attempt_id", applied.Attempt.ID,
 		"event", change.Event, "state", applied.Attempt.State, "reason", applied.Attempt.Reason, "moved", applied.Moved,
 		"job_state", applied.Job.State)
+	d.tell(applied.Drift)
 	s.launch(applied.Job, applied.Next)
 	d.bells.ring(change.Ref.JobID)
 	return applied, nil
@@ -150,7 +151,7 @@ func (d *Dispatcher) settle(f *flight, change store.Change) {
 	if err != nil {
 		d.log.Error("no next step can be decided", "job", f.job.ID, "error", err)
 	}
-	_, err = d.apply(d.life, patience{}, change, s)
+	_, err = d.apply(d.life, patience{}, d.withProof(d.life, f.job, f.attempt.Target, change), s)
 	var illegal *store.IllegalTransition
 	switch {
 	case errors.As(err, &illegal):

@@ -22,10 +22,12 @@ type TargetStatus struct {
 	Target          providers.Target
 	Role            string
 	Eligible        bool
-	Reasons         []certification.Reason // why not; empty where eligible
-	CertificationID string                 // of the proof under today's digests, whether it stands or not
-	ExpiresAt       time.Time              // zero where there is no proof
-	Cooling         time.Duration          // with the reason circuit_open: how much longer, on this replica
+	Reasons         []certification.Reason  // why not; empty where eligible
+	CertificationID string                  // of the proof under today's digests, whether it stands or not
+	ExpiresAt       time.Time               // zero where there is no proof
+	Cooling         time.Duration           // with the reason circuit_open: how much longer, on this replica
+	Warnings        []certification.Warning // what is worth knowing about a proof that stands
+	Events          []certification.Event   // of the record that the proof rests on: why it is suspended, among others
 }
 
 // Status lists the route's targets in its order, then all others that are known, in the order given. It
@@ -59,6 +61,7 @@ func (r Rules) status(plan job.Plan, target providers.Target, known bool, standi
 	if standing.Proof != nil {
 		s.CertificationID, s.ExpiresAt = standing.Proof.CertificationID, standing.Proof.ExpiresAt
 	}
+	s.Warnings, s.Events = standing.Warnings(), standing.Events
 	s.Eligible = len(s.Reasons) == 0
 	return s
 }

@@ -91,6 +91,9 @@ type verdict struct {
 	Fixes           []string               `json:"fixes"`
 	CertificationID *string                `json:"certification_id"`
 	ExpiresAt       *time.Time             `json:"expires_at"`
+
+	Warnings []certification.Warning `json:"warnings"`
+	Events   []certification.Event   `json:"events"` // of the record that the proof rests on
 }
 
 func (p *program) canFailover(ctx context.Context, c *config.Config, s store.Store, contract *contracts.Contract, target providers.Target, asJSON bool) error {
@@ -98,7 +101,13 @@ func (p *program) canFailover(ctx context.Context, c *config.Config, s store.Sto
 	if err != nil {
 		return usage(fmt.Errorf("the store cannot be read: %w", err)) // never to be taken for a no
 	}
-	v := verdict{Contract: contract.Name, Target: target, Role: status.Role, Eligible: status.Eligible, Reasons: status.Reasons, Fixes: []string{}}
+	v := verdict{Contract: contract.Name, Target: target, Role: status.Role, Eligible: status.Eligible, Reasons: status.Reasons, Fixes: []string{}, Warnings: status.Warnings, Events: status.Events}
+	if v.Warnings == nil {
+		v.Warnings = []certification.Warning{}
+	}
+	if v.Events == nil {
+		v.Events = []certification.Event{}
+	}
 	if status.CertificationID != "" {
 		v.CertificationID, v.ExpiresAt = &status.CertificationID, &status.ExpiresAt
 	}
@@ -137,14 +146,25 @@ func standingOf(ctx context.Context, c *config.Config, s store.Store, contract *
 }
 
 func (p *program) explain(v verdict) string {
-	if v.Eligible {
-		return fmt.Sprintf("%s: %s may stand in under %s until %s (certification %s)\n",
-			p.paint(good, "yes"), v.Target, v.Contract, stamp(*v.ExpiresAt), *v.CertificationID)
-	}
 	var text strings.Builder
+	if v.Eligible {
+		fmt.Fprintf(&text, "%s: %s may stand in under %s until %s (certification %s)\n",
+			p.paint(good, "yes"), v.Target, v.Contract, stamp(*v.ExpiresAt), *v.CertificationID)
+		for _, warning := range v.Warnings {
+			fmt.Fprintf(&text, "  %s: %s\n    fallproof certify --contract %s --target %s\n",
+				p.paint(strong, string(warning)), warningMeanings[warning], v.Contract, v.Target)
+		}
+		return text.String()
+	}
 	fmt.Fprintf(&text, "%s: %s may not stand in under %s\n", p.paint(bad, "no"), v.Target, v.Contract)
 	for _, reason := range v.Reasons {
-		fmt.Fprintf(&text, "  %s: %s\n    %s\n", p.paint(strong, string(reason)), meanings[reason], fixFor(reason, v))
+		fmt.Fprintf(&text, "  %s: %s\n", p.paint(strong, string(reason)), meanings[reason])
+		for _, event := range v.Events {
+			if string(event.Type) == string(reason) { // what happened, where something did
+				fmt.Fprintf(&text, "    %s, %s: %s\n", stamp(event.At), visible(event.Cause), visible(event.Detail))
+			}
+		}
+		fmt.Fprintf(&text, "    %s\n", fixFor(reason, v))
 	}
 	return text.String()
 }
@@ -162,6 +182,12 @@ var meanings = map[certification.Reason]string{
 	certification.Suspended:         "its proof is suspended",
 	certification.NotInRoute:        "the contract's route does not name it",
 	certification.ContextTooSmall:   "its context window is too small",
+}
+
+// warningMeanings says in words what each warning means.
+var warningMeanings = map[certification.Warning]string{
+	certification.WarningExpiring:    "it expires soon",
+	certification.WarningFingerprint: "it answers with another fingerprint than it was certified with",
 }
 
 // fixFor is what would take a reason away: a command, or a line of the configuration.

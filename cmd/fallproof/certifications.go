@@ -27,10 +27,15 @@ type recordView struct {
 	RevokedAt     *time.Time `json:"revoked_at"`
 	RevokedReason string     `json:"revoked_reason,omitzero"`
 	RevokedBy     string     `json:"revoked_by,omitzero"`
+
+	Events []certification.Event `json:"events"` // oldest first
 }
 
 func viewRecord(r store.StoredRecord) recordView {
-	view := recordView{Record: r.Record, RevokedReason: r.RevokedReason, RevokedBy: r.RevokedBy}
+	view := recordView{Record: r.Record, RevokedReason: r.RevokedReason, RevokedBy: r.RevokedBy, Events: r.Events}
+	if view.Events == nil {
+		view.Events = []certification.Event{}
+	}
 	if !r.RevokedAt.IsZero() {
 		view.RevokedAt = &r.RevokedAt
 	}

@@ -93,6 +93,9 @@ func (p *program) describe(r store.StoredRecord, worth worth) string {
 	if !r.RevokedAt.IsZero() {
 		line("revoked", fmt.Sprintf("%s by %s: %s", stamp(r.RevokedAt), r.RevokedBy, r.RevokedReason))
 	}
+	for _, event := range r.Events {
+		line(string(event.Type), strings.TrimSuffix(fmt.Sprintf("%s, %s: %s", stamp(event.At), event.Cause, event.Detail), ": "))
+	}
 	line("served models", strings.Join(r.ServedModels, ", "))
 	line("contract digest", r.ContractDigest)
 	line("proof digest", r.ProofDigest)

@@ -22,7 +22,7 @@ type certifyFlags struct {
 	complete                   bool
 	run, junit, json           string
 	html, markdown             string
-	filterFailing              bool
+	filterFailing, requested   bool
 	record, replay             string
 }
 
@@ -66,12 +66,20 @@ func (p *program) certifyCommand() *cobra.Command {
 				return nil
 			}
 			return p.withStore(cmd.Context(), bind, func(_ *config.Config, s store.Store) error {
+				if flags.requested {
+					asked, err := certify.Requested(cmd.Context(), s, pairs)
+					if err != nil || len(asked) == 0 {
+						return errors.Join(err, p.print("no re-certification is requested\n"))
+					}
+					pairs = asked
+				}
 				return p.certify(cmd.Context(), s, pairs, flags)
 			})
 		},
 	}
 	command.Flags().StringVar(&flags.provider, "provider", "", "only targets of this provider")
 	command.Flags().StringVar(&flags.target, "target", "", "this PROVIDER/MODEL, whether a route names it or not")
+	command.Flags().BoolVar(&flags.requested, "requested", false, "only pairs whose re-certification is requested: their answers drifted, or their proof ends soon")
 	command.Flags().StringVar(&flags.contract, "contract", "", "only this contract")
 	command.Flags().IntVar(&flags.samples, "samples", 0, "samples per case (default as each contract says)")
 	command.Flags().BoolVar(&flags.complete, "complete", false, "take every sample, also when the verdict can no longer change")

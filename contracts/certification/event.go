@@ -8,13 +8,13 @@ import (
 // Event is something that happened to a record after it was issued. Each kind happens to a record at most
 // once; events are append-only.
 type Event struct {
-	CertificationID string
-	Type            EventType
-	Cause           string   // a stable word
-	Detail          string   // for people; never the content of an answer
-	By              string   // who: a replica, an API key or a person; for Displaced the record that did it
-	Grounds         *Grounds // nil = none
-	At              time.Time
+	CertificationID string    `json:"certification_id"`
+	Type            EventType `json:"type"`
+	Cause           string    `json:"cause"`   // a stable word
+	Detail          string    `json:"detail"`  // for people; never the content of an answer
+	By              string    `json:"by"`      // who: a replica, an API key or a person; for Displaced the record that did it
+	Grounds         *Grounds  `json:"grounds"` // nil = none
+	At              time.Time `json:"at"`
 }
 
 // EventType names what happened.
@@ -48,6 +48,16 @@ type AttemptRef struct {
 	JobID  string `json:"job_id"`
 	Number int    `json:"number"`
 	ID     string `json:"id"`
+}
+
+// EventsOf are events as one owner may see them; never nil.
+func EventsOf(owner string, events []Event) []Event {
+	seen := make([]Event, len(events))
+	for i, event := range events {
+		event.Grounds = event.Grounds.Of(owner)
+		seen[i] = event
+	}
+	return seen
 }
 
 // Of are the grounds as one owner may see it: the counts, and the attempts that are his own.

@@ -33,7 +33,7 @@ func (s *Server) listCertifications(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	answer(c, http.StatusOK, pageOf(items, next, viewCertification))
+	answer(c, http.StatusOK, pageOf(items, next, func(r store.StoredRecord) certificationView { return viewCertification(identity(c).Owner, r) }))
 	return nil
 }
 
@@ -46,7 +46,7 @@ func (s *Server) getCertification(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	answer(c, http.StatusOK, viewCertification(record))
+	answer(c, http.StatusOK, viewCertification(identity(c).Owner, record))
 	return nil
 }
 
@@ -88,6 +88,6 @@ func (s *Server) revokeCertification(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	answer(c, http.StatusOK, viewCertification(record))
+	answer(c, http.StatusOK, viewCertification(identity(c).Owner, record))
 	return nil
 }

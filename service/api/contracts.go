@@ -63,6 +63,9 @@ type targetView struct {
 	Reasons         []certification.Reason `json:"reasons"`
 	CertificationID *string                `json:"certification_id"`
 	ExpiresAt       *time.Time             `json:"expires_at"`
+
+	Warnings []certification.Warning `json:"warnings"` // of a proof that stands all the same
+	Events   []certification.Event   `json:"events"`   // of the record that the proof rests on: why it is suspended, among others
 }
 
 func (s *Server) listContracts(c *gin.Context) error {
@@ -93,7 +96,9 @@ func (s *Server) listTargets(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	answer(c, http.StatusOK, pageOf(targets, "", viewTarget))
+	answer(c, http.StatusOK, pageOf(targets, "", func(status failover.TargetStatus) targetView {
+		return viewTarget(identity(c).Owner, status)
+	}))
 	return nil
 }
 
@@ -152,10 +157,14 @@ func (s *Server) viewRoute(contract string) *routeView {
 	return view
 }
 
-func viewTarget(status failover.TargetStatus) targetView {
+func viewTarget(owner string, status failover.TargetStatus) targetView {
 	view := targetView{
 		Target: status.Target.String(), Role: status.Role, Eligible: status.Eligible, Reasons: status.Reasons,
 		CertificationID: orNull(status.CertificationID), ExpiresAt: moment(status.ExpiresAt),
+		Warnings: status.Warnings, Events: certification.EventsOf(owner, status.Events),
+	}
+	if view.Warnings == nil {
+		view.Warnings = []certification.Warning{}
 	}
 	if view.Reasons == nil {
 		view.Reasons = []certification.Reason{}

@@ -113,10 +113,13 @@ type certificationView struct {
 	RevokedAt     *time.Time `json:"revoked_at"`
 	RevokedReason *string    `json:"revoked_reason"`
 	RevokedBy     *string    `json:"revoked_by"`
+
+	Events []certification.Event `json:"events"` // oldest first; of attempts the owner's own
 }
 
-func viewCertification(r store.StoredRecord) certificationView {
+func viewCertification(owner string, r store.StoredRecord) certificationView {
 	return certificationView{
+		Events: certification.EventsOf(owner, r.Events),
 		Record: r.Record, RevokedAt: moment(r.RevokedAt), RevokedReason: orNull(r.RevokedReason), RevokedBy: orNull(r.RevokedBy),
 	}
 }

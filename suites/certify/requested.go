@@ -1,0 +1,34 @@
+package certify
+
+import (
+	"context"
+
+	"github.com/fallproof/fallproof/contracts/certification"
+	"github.com/fallproof/fallproof/service/store"
+)
+
+// Requested are those of the pairs whose re-certification is asked for: because live answers drifted, or
+// since their proof ends soon. A judged record that counts closes a request.
+func Requested(ctx context.Context, kept store.Certifications, pairs []Pair) ([]Pair, error) {
+	keys := make([]certification.Key, len(pairs))
+	for i, pair := range pairs {
+		keys[i] = pair.key()
+	}
+	open, err := kept.Requests(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	asked := map[certification.Key]bool{}
+	for i, key := range keys {
+		for _, request := range open {
+			asked[keys[i]] = asked[keys[i]] || (request.ProofDigest == key.ProofDigest && request.Target == key.Target)
+		}
+	}
+	var requested []Pair
+	for i, pair := range pairs {
+		if asked[keys[i]] {
+			requested = append(requested, pair)
+		}
+	}
+	return requested, nil
+}

@@ -88,7 +88,8 @@ type verdict struct {
 	Role            string                 `json:"role"`
 	Eligible        bool                   `json:"eligible"`
 	Reasons         []certification.Reason `json:"reasons"`
-	Fixes           []string               `json:"fixes"`
+	Details         []remedy               `json:"details"` // of each reason
+	Fixes           []string               `json:"fixes"`   // each once
 	CertificationID *string                `json:"certification_id"`
 	ExpiresAt       *time.Time             `json:"expires_at"`
 
@@ -96,12 +97,22 @@ type verdict struct {
 	Events   []certification.Event   `json:"events"` // of the record that the proof rests on
 }
 
+// remedy is a reason in words, and what would take it away.
+type remedy struct {
+	Reason  certification.Reason `json:"reason"`
+	Meaning string               `json:"meaning"`
+	Fix     string               `json:"fix"`
+}
+
 func (p *program) canFailover(ctx context.Context, c *config.Config, s store.Store, contract *contracts.Contract, target providers.Target, asJSON bool) error {
 	status, err := standingOf(ctx, c, s, contract, target)
 	if err != nil {
 		return usage(fmt.Errorf("the store cannot be read: %w", err)) // never to be taken for a no
 	}
-	v := verdict{Contract: contract.Name, Target: target, Role: status.Role, Eligible: status.Eligible, Reasons: status.Reasons, Fixes: []string{}, Warnings: status.Warnings, Events: status.Events}
+	v := verdict{
+		Contract: contract.Name, Target: target, Role: status.Role, Eligible: status.Eligible, Reasons: status.Reasons, Details: []remedy{}, Fixes: []string{},
+		Warnings: status.Warnings, Events: status.Events,
+	}
 	if v.Warnings == nil {
 		v.Warnings = []certification.Warning{}
 	}
@@ -115,7 +126,9 @@ func (p *program) canFailover(ctx context.Context, c *config.Config, s store.Sto
 		v.Reasons = []certification.Reason{}
 	}
 	for _, reason := range v.Reasons {
-		if fix := fixFor(reason, v); !slices.Contains(v.Fixes, fix) {
+		fix := fixFor(reason, v)
+		v.Details = append(v.Details, remedy{reason, meanings[reason], fix})
+		if !slices.Contains(v.Fixes, fix) {
 			v.Fixes = append(v.Fixes, fix)
 		}
 	}
@@ -157,14 +170,18 @@ func (p *program) explain(v verdict) string {
 		return text.String()
 	}
 	fmt.Fprintf(&text, "%s: %s may not stand in under %s\n", p.paint(bad, "no"), v.Target, v.Contract)
-	for _, reason := range v.Reasons {
-		fmt.Fprintf(&text, "  %s: %s\n", p.paint(strong, string(reason)), meanings[reason])
+	for _, d := range v.Details {
+		fmt.Fprintf(&text, "  %s: %s\n", p.paint(strong, string(d.Reason)), d.Meaning)
 		for _, event := range v.Events {
-			if string(event.Type) == string(reason) { // what happened, where something did
-				fmt.Fprintf(&text, "    %s, %s: %s\n", stamp(event.At), visible(event.Cause), visible(event.Detail))
+			if string(event.Type) == string(d.Reason) { // what happened, where something did
+				cause := ""
+				if event.Cause != "" {
+					cause = ", " + visible(event.Cause)
+				}
+				fmt.Fprintf(&text, "    %s%s: %s\n", stamp(event.At), cause, visible(event.Detail))
 			}
 		}
-		fmt.Fprintf(&text, "    %s\n", fixFor(reason, v))
+		fmt.Fprintf(&text, "    %s\n", d.Fix)
 	}
 	return text.String()
 }
@@ -182,6 +199,7 @@ var meanings = map[certification.Reason]string{
 	certification.Suspended:         "its proof is suspended",
 	certification.NotInRoute:        "the contract's route does not name it",
 	certification.ContextTooSmall:   "its context window is too small",
+	certification.CircuitOpen:       "a replica leaves it alone for a while, after too many failures in a row",
 }
 
 // warningMeanings says in words what each warning means.
@@ -190,22 +208,30 @@ var warningMeanings = map[certification.Warning]string{
 	certification.WarningFingerprint: "it answers with another fingerprint than it was certified with",
 }
 
-// fixFor is what would take a reason away: a command, or a line of the configuration.
+// fixFor is what would take a reason away: a command, or what to change in the configuration. What follows
+// a # is for people.
 func fixFor(reason certification.Reason, v verdict) string {
 	certify := fmt.Sprintf("fallproof certify --contract %s --target %s", v.Contract, v.Target)
+	diff := fmt.Sprintf("fallproof certifications diff --contract %s --target %s", v.Contract, v.Target)
 	switch reason {
 	case certification.ReasonRejected, certification.Revoked, certification.Suspended:
 		if v.CertificationID != nil {
-			return fmt.Sprintf("fallproof certifications show %s   # says why; then %s", *v.CertificationID, certify)
+			return fmt.Sprintf("fallproof certifications show %s   # says why; once that is mended: %s", *v.CertificationID, certify)
 		}
 		return certify
+	case certification.ContractChanged, certification.ProfileChanged:
+		return certify + "   # then " + diff + " says what changed"
+	case certification.ReasonInconcl:
+		return certify + "   # when the provider answers again"
 	case certification.SourceNotAccepted:
 		return certify + "   # against a provider of a source that server.accept_sources lists"
 	case certification.NotInRoute:
 		return fmt.Sprintf("add %s to routes.%s.fallbacks in the configuration", v.Target, v.Contract)
 	case certification.ContextTooSmall:
-		return "correct context_window of the model in the configuration, or choose another target"
-	default:
+		return fmt.Sprintf("correct context_window of %s in the configuration, or choose another target", v.Target)
+	case certification.CircuitOpen:
+		return fmt.Sprintf("wait: it is tried again after providers.%s.circuit.cool_down", v.Target.Provider)
+	default: // never certified, or no longer
 		return certify
 	}
 }

@@ -57,6 +57,9 @@ type Standing struct {
 	Now    time.Time
 }
 
+// EverySource is for who asks whether a proof stands whichever sources a service accepts.
+var EverySource = []providers.Source{providers.SourceLive, providers.SourceReplay, providers.SourceSimulated}
+
 // Reasons says why the proof does not stand; empty means it does. accepted are the sources that the
 // configuration lets open a fallback.
 func (s Standing) Reasons(accepted []providers.Source) []Reason {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/onsi/gomega"
 
+	"github.com/fallproof/fallproof/contracts/certification"
 	"github.com/fallproof/fallproof/contracts/evidence"
 	"github.com/fallproof/fallproof/service/api"
 	"github.com/fallproof/fallproof/service/config"
@@ -90,6 +91,10 @@ func (h hung) Ping(context.Context) error {
 }
 
 func (h hung) Watching() error { return nil }
+
+func (h hung) Proofs(ctx context.Context) ([]certification.Standing, error) {
+	return nil, h.hang(ctx, "Proofs")
+}
 
 func (h hung) Targets(ctx context.Context, _ string) ([]failover.TargetStatus, error) {
 	return nil, h.hang(ctx, "Targets")

@@ -3,6 +3,8 @@ package api_test
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
+	"io"
 	"net/http"
 	"strconv"
 	"testing"
@@ -131,4 +133,31 @@ func TestEvidenceIsServed(t *testing.T) {
 	without := s.certify(providers.Target{Provider: "spare", Model: "faithful"})
 	s.Expect(s.send(s.client, http.MethodGet, "/v1/certifications/"+without, "").Body["evidence"]).To(gomega.BeNil())
 	s.refused(http.StatusNotFound, "not-found", s.client, http.MethodGet, "/v1/certifications/"+without+"/evidence", "")
+}
+
+// A record that nobody renews is seen to age, without a key: nothing but the routes' names is in it.
+func TestMetricsShowTheAgeOfProofs(t *testing.T) {
+	s := newService(t)
+	page := func() string {
+		request, err := http.NewRequestWithContext(s.ctx, http.MethodGet, s.url+"/metrics", nil)
+		s.Expect(err).NotTo(gomega.HaveOccurred())
+		response, err := s.http.Do(request)
+		s.Expect(err).NotTo(gomega.HaveOccurred())
+		text, err := io.ReadAll(response.Body)
+		s.Expect(errors.Join(err, response.Body.Close())).To(gomega.Succeed())
+		s.Expect(response.StatusCode).To(gomega.Equal(http.StatusOK))
+		return string(text)
+	}
+	const of = `{contract="support-triage",target="spare/faithful"} `
+	s.Expect(page()).To(gomega.ContainSubstring("fallproof_certification_certified" + of + "0"))
+	s.Expect(page()).NotTo(gomega.ContainSubstring("fallproof_certification_age_seconds{"))
+
+	id := s.certify(providers.Target{Provider: "spare", Model: "faithful"})
+	s.Expect(page()).To(gomega.And(
+		gomega.ContainSubstring("fallproof_certification_certified"+of+"1"),
+		gomega.ContainSubstring("fallproof_certification_age_seconds"+of),
+		gomega.ContainSubstring("fallproof_certification_expires_in_seconds"+of),
+	))
+	s.send(s.operator, http.MethodPost, "/v1/certifications/"+id+"/revoke", `{"reason": "a mistake"}`)
+	s.Expect(page()).To(gomega.ContainSubstring("fallproof_certification_certified" + of + "0"))
 }

@@ -133,6 +133,7 @@ func (s *Server) openRoutes() []route {
 	return []route{
 		{Method: http.MethodGet, Path: "/healthz", Name: "health", Summary: "Whether the process answers", Handle: s.health, Answers: ok("Status")},
 		{Method: http.MethodGet, Path: "/readyz", Name: "ready", Summary: "Whether the service takes work", Handle: s.ready, Answers: ok("Readiness"), Problems: []Kind{ShuttingDown}},
+		{Method: http.MethodGet, Path: "/metrics", Name: "metrics", Summary: "How old the proofs of the routes are, for Prometheus", Handle: s.metrics, Answers: ok("")},
 		{Method: http.MethodGet, Path: "/openapi.json", Name: "openapi", Summary: "This description", Handle: s.openapi, Answers: ok("")},
 		{Method: http.MethodGet, Path: "/problems/", Name: "listProblems", Summary: "All problems", Handle: s.listProblems, Answers: ok("")},
 		{Method: http.MethodGet, Path: "/problems/:name", Name: "getProblem", Summary: "What a problem means and what to do", Handle: s.getProblem, Answers: ok(""), Problems: []Kind{NotFound}},

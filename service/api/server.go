@@ -9,6 +9,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/fallproof/fallproof/contracts/certification"
 	"github.com/fallproof/fallproof/contracts/evidence"
 	"github.com/fallproof/fallproof/service/config"
 	"github.com/fallproof/fallproof/service/dispatch"
@@ -40,6 +41,8 @@ type Dispatcher interface {
 	Watching() error
 	// Targets: *dispatch.UnknownContract.
 	Targets(ctx context.Context, contract string) ([]failover.TargetStatus, error)
+	// Proofs are what is known of the proofs that the routes rest on.
+	Proofs(ctx context.Context) ([]certification.Standing, error)
 }
 
 // endDoubt is Release or CancelAttempt.

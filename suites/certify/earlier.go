@@ -22,9 +22,6 @@ type Earlier struct {
 	Reasons         []string         `json:"reasons"`            // why a certified record does not stand any longer
 }
 
-// everySource: whether a record still stands does not depend on which sources a service accepts.
-var everySource = []providers.Source{providers.SourceLive, providers.SourceReplay, providers.SourceSimulated}
-
 // earlierOf reads what has become of the record that a pair's run had already.
 func earlierOf(ctx context.Context, kept store.Certifications, e Evidence) (Earlier, error) {
 	earlier := Earlier{
@@ -49,7 +46,7 @@ func lapses(record certification.Record, standing certification.Standing) []stri
 		return []string{fmt.Sprintf("displaced by record %s (%s, %s)", proof.CertificationID, proof.Verdict, proof.Source)}
 	}
 	reasons := []string{}
-	for _, reason := range standing.Reasons(everySource) {
+	for _, reason := range standing.Reasons(certification.EverySource) {
 		reasons = append(reasons, string(reason))
 	}
 	return reasons

@@ -174,16 +174,24 @@ func (p *program) explain(v verdict) string {
 		fmt.Fprintf(&text, "  %s: %s\n", p.paint(strong, string(d.Reason)), d.Meaning)
 		for _, event := range v.Events {
 			if string(event.Type) == string(d.Reason) { // what happened, where something did
-				cause := ""
-				if event.Cause != "" {
-					cause = ", " + visible(event.Cause)
-				}
-				fmt.Fprintf(&text, "    %s%s: %s\n", stamp(event.At), cause, visible(event.Detail))
+				fmt.Fprintf(&text, "    %s\n", visible(happened(event)))
 			}
 		}
 		fmt.Fprintf(&text, "    %s\n", d.Fix)
 	}
 	return text.String()
+}
+
+// happened is an event in one line: when, why, and what people should know of it.
+func happened(event certification.Event) string {
+	line := stamp(event.At)
+	if event.Cause != "" {
+		line += ", " + event.Cause
+	}
+	if event.Detail != "" {
+		line += ": " + event.Detail
+	}
+	return line
 }
 
 // meanings says in words what each reason means.

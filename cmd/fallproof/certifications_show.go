@@ -94,7 +94,9 @@ func (p *program) describe(r store.StoredRecord, worth worth) string {
 		line("revoked", fmt.Sprintf("%s by %s: %s", stamp(r.RevokedAt), r.RevokedBy, r.RevokedReason))
 	}
 	for _, event := range r.Events {
-		line(string(event.Type), strings.TrimSuffix(fmt.Sprintf("%s, %s: %s", stamp(event.At), event.Cause, event.Detail), ": "))
+		if event.Type != certification.EventRevoked { // said above, with who did it
+			line(string(event.Type), happened(event))
+		}
 	}
 	line("served models", strings.Join(r.ServedModels, ", "))
 	line("contract digest", r.ContractDigest)

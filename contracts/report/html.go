@@ -10,6 +10,7 @@ import (
 
 	"github.com/fallproof/fallproof/contracts/certification"
 	"github.com/fallproof/fallproof/contracts/evidence"
+	"github.com/fallproof/fallproof/providers"
 )
 
 //go:embed report.html.tmpl
@@ -47,6 +48,7 @@ type rowView struct {
 
 type cellView struct {
 	Anchor, Verdict, Class string
+	Source                 string // where it is not live
 	Figures                []string
 }
 
@@ -136,6 +138,9 @@ func classOf(e Entry) string {
 
 func cellOf(i int, e Entry) cellView {
 	c := cellView{Anchor: anchorOf(i), Verdict: e.Verdict(), Class: classOf(e)}
+	if s := e.Record.Source; s == providers.SourceReplay || s == providers.SourceSimulated { // worth less, and says so where people look
+		c.Source = string(e.Record.Source)
+	}
 	for _, d := range e.Record.Dimensions {
 		c.Figures = append(c.Figures, words(d.Name)+" "+figure(d))
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/fallproof/fallproof/contracts/certification"
 	"github.com/fallproof/fallproof/contracts/evidence"
 	"github.com/fallproof/fallproof/contracts/report"
+	"github.com/fallproof/fallproof/providers"
 )
 
 // file is a report as a browser reads it.
@@ -110,6 +111,17 @@ func TestHTMLShowsMatrixFiguresAndCases(t *testing.T) {
 	g.Expect(texts(all(cases[0], "pre"))).To(ContainElement(`{"total":12.50}`))
 	answer := within(cases[0], "pre", "answer")[0]
 	g.Expect(texts(all(answer, "mark"))).To(Equal([]string{"199", "2"}), "the two values, the first with the finding's number")
+}
+
+// A record that is worth less than a live one says so where people look first.
+func TestHTMLNamesTheSource(t *testing.T) {
+	g := NewWithT(t)
+	for _, row := range []struct{ source, cell string }{{"live", "rejectedprompt"}, {"replay", "rejected (replay)prompt"}, {"simulated", "rejected (simulated)prompt"}} {
+		e := entry(`{}`)
+		e.Record.Source = providers.Source(row.source)
+		f := rendered(t, report.Report{Entries: []report.Entry{e}})
+		g.Expect(textOf(all(f.root, "td")[0])).To(HavePrefix(row.cell))
+	}
 }
 
 // The chart says in words what it draws, and draws what the figures are.

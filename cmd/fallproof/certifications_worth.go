@@ -84,7 +84,7 @@ func worthNow(r store.StoredRecord, standing certification.Standing, today strin
 func remaining(d time.Duration) string {
 	switch {
 	case d >= 48*time.Hour:
-		return fmt.Sprintf("%d days", int(d.Hours())/24)
+		return fmt.Sprintf("%d days", int(d.Round(24*time.Hour).Hours())/24)
 	case d >= 2*time.Hour:
 		return fmt.Sprintf("%d hours", int(d.Hours()))
 	}

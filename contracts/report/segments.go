@@ -94,9 +94,32 @@ func (c *cutter) cut(window span) []segment {
 			s++
 		}
 		one.Isolated = s < len(c.strings) && c.strings[s].start <= from
+		if name := blank(one); name != "" {
+			shown = append(shown, segment{Text: name, Isolated: one.Isolated, Marked: true, Refs: one.Refs, Control: true})
+			one.Refs = nil
+		}
 		shown = append(shown, visible(one)...)
 	}
 	return shown
+}
+
+// blank names a marked piece of which nothing would be seen: an unescaped newline, white space without end.
+func blank(one segment) string {
+	const few = 4
+	switch runes := []rune(one.Text); {
+	case !one.Marked || strings.TrimSpace(one.Text) != "":
+		return ""
+	case len(runes) > few:
+		return fmt.Sprintf("%d bytes of white space", len(one.Text))
+	default:
+		var names []string
+		for _, r := range runes {
+			if !hidden(r) { // those are named where they stand
+				names = append(names, fmt.Sprintf("U+%04X", r))
+			}
+		}
+		return strings.Join(names, " ")
+	}
 }
 
 // jsonStrings are the string tokens of a content, read without asking for the rest to be JSON.

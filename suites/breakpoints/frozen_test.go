@@ -2,6 +2,8 @@ package breakpoints
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"net/http"
 	"strings"
 	"syscall"
@@ -9,6 +11,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"github.com/onsi/gomega/gexec"
+	_ "modernc.org/sqlite" // the driver
 )
 
 // frozen is a deployment of two replicas, of which one stops in the middle for longer than its lease, and
@@ -37,8 +40,8 @@ func frozen(on engine) func(context.Context) {
 
 		By("freezing it: another one finds its attempts in doubt, and sends nothing again")
 		second := g.hasty()
-		first.Signal(syscall.SIGSTOP)
 		g.URL = address(second)
+		g.freeze(ctx, first)
 		for _, each := range []jobView{answers, races, holder} {
 			Expect(s.attemptBecomes(ctx, each.ID, 1, "unknown").why()).To(Equal("worker_lost"))
 		}
@@ -68,6 +71,37 @@ func frozen(on engine) func(context.Context) {
 			Eventually(each.Signal(syscall.SIGTERM)).WithTimeout(patience).WithPolling(poll).Should(gexec.Exit(0))
 		}
 	}
+}
+
+// freeze stops a replica in the middle. One that is stopped while it writes to an SQLite file holds the file's
+// lock for as long, and nobody else can do anything: such a moment is not what the spec is about.
+func (g *stage) freeze(ctx context.Context, replica *gexec.Session) {
+	GinkgoHelper()
+	Eventually(func() error {
+		replica.Signal(syscall.SIGSTOP)
+		err := g.writable(ctx)
+		if err != nil {
+			replica.Signal(syscall.SIGCONT)
+		}
+		return err
+	}).WithTimeout(patience).WithPolling(poll).Should(Succeed())
+}
+
+// writable asks whether somebody else may write to the database.
+func (g *stage) writable(ctx context.Context) error {
+	path, isFile := strings.CutPrefix(g.store, "sqlite:")
+	if !isFile {
+		return nil
+	}
+	file, err := sql.Open("sqlite", "file:"+path+"?_txlock=immediate&_pragma=busy_timeout(300)")
+	if err != nil {
+		return err
+	}
+	tx, err := file.BeginTx(ctx, nil)
+	if err == nil {
+		err = tx.Rollback()
+	}
+	return errors.Join(err, file.Close())
 }
 
 // hasty starts a replica that notices a lost one soon.

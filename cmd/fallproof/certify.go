@@ -68,8 +68,11 @@ func (p *program) certifyCommand() *cobra.Command {
 			return p.withStore(cmd.Context(), bind, func(_ *config.Config, s store.Store) error {
 				if flags.requested {
 					asked, err := certify.Requested(cmd.Context(), s, pairs)
-					if err != nil || len(asked) == 0 {
-						return errors.Join(err, p.print("no re-certification is requested\n"))
+					if err != nil {
+						return usage(fmt.Errorf("the store cannot be read: %w", err)) // never to be taken for nothing to do
+					}
+					if len(asked) == 0 {
+						return p.print("no re-certification is requested\n")
 					}
 					pairs = asked
 				}

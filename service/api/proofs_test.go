@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -88,6 +89,57 @@ func TestEveryTargetSaysWhyNotAndARevocationCounts(t *testing.T) {
 	s.Expect(revoked.Body["revoked_at"]).NotTo(gomega.BeNil())
 	s.Expect(s.targets()).To(gomega.ContainElement(target{"spare/faithful", "fallback", false, []string{"revoked"}, &id}))
 	s.Expect(s.send(s.client, http.MethodGet, "/v1/certifications/"+id, "").Text).To(gomega.Equal(revoked.Text))
+}
+
+// A suspension says why to everybody; which attempts it rests on only their owner sees.
+func TestASuspensionSaysWhyAndNamesNobodyElsesJobs(t *testing.T) {
+	s := newService(t)
+	id := s.certify(providers.Target{Provider: "patient", Model: "faithful"}, "another-model")
+	made := s.create("click", "", "Prefer: wait=20")
+	s.Expect(made.Body["state"]).To(gomega.Equal("succeeded"), made.Text)
+	jobID := made.Body["id"].(string)
+	type event struct {
+		Type    string `json:"type"`
+		Cause   string `json:"cause"`
+		Detail  string `json:"detail"`
+		Grounds *struct {
+			Attempts []struct {
+				JobID string `json:"job_id"`
+			} `json:"attempts"`
+		} `json:"grounds"`
+	}
+	type item struct {
+		Events []event `json:"events"`
+	}
+	suspension := func(key, path string) event {
+		s.t.Helper()
+		got := s.send(key, http.MethodGet, path, "")
+		s.Expect(got.Status).To(gomega.Equal(http.StatusOK), got.Text)
+		page := decode[struct {
+			Items  []item  `json:"items"`
+			Events []event `json:"events"`
+		}](s, got)
+		if key == s.stranger {
+			s.Expect(got.Text).NotTo(gomega.ContainSubstring(jobID), path)
+		}
+		events := page.Events
+		for _, each := range page.Items {
+			events = append(events, each.Events...)
+		}
+		i := slices.IndexFunc(events, func(e event) bool { return e.Type == "suspended" })
+		s.Expect(i).NotTo(gomega.Equal(-1), got.Text)
+		return events[i]
+	}
+	for _, path := range []string{"/v1/certifications", "/v1/certifications/" + id, "/v1/contracts/support-triage/targets"} {
+		own := suspension(s.client, path)
+		s.Expect(own.Cause).To(gomega.Equal("served_model_changed"))
+		s.Expect(own.Detail).To(gomega.Equal(`"faithful" served an answer; certified was "another-model"`))
+		s.Expect(own.Grounds.Attempts).To(gomega.HaveExactElements(gomega.HaveField("JobID", jobID)))
+		others := suspension(s.stranger, path)
+		s.Expect(others.Detail).To(gomega.Equal(own.Detail))
+		s.Expect(others.Grounds.Attempts).To(gomega.BeEmpty())
+	}
+	s.Expect(s.targets()).To(gomega.ContainElement(target{"patient/faithful", "primary", false, []string{"suspended"}, &id}))
 }
 
 func TestRecordsAreListed(t *testing.T) {

@@ -173,7 +173,7 @@ func (s *service) doubtful(idempotencyKey string) (path string) {
 }
 
 // certify gives a target a standing proof of the contract, and returns the record's id.
-func (s *service) certify(target providers.Target) string {
+func (s *service) certify(target providers.Target, servedModels ...string) string {
 	s.t.Helper()
 	contract, _ := s.config.Catalog.Get("support-triage")
 	profile, _ := s.config.Profile(target)
@@ -181,7 +181,7 @@ func (s *service) certify(target providers.Target) string {
 		ID: uuid.Must(uuid.NewV7()).String(), Contract: contract.Name, ContractDigest: contract.Digest(),
 		EffectiveDigest: contract.EffectiveDigest(target), ProfileDigest: profile.Digest(),
 		ProofDigest: contract.ProofDigest(target, profile), Target: target,
-		Verdict: certification.Certified, Source: providers.SourceLive,
+		Verdict: certification.Certified, Source: providers.SourceLive, ServedModels: servedModels,
 	}
 	run, err := s.store.OpenRun(s.ctx, store.Run{
 		ID: uuid.NewString(), Name: "night", Contract: contract.Name, ProofDigest: record.ProofDigest, Target: target,

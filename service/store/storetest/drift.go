@@ -147,14 +147,16 @@ func violationsSuspend(w *world) {
 	good(8)
 	w.Expect(bad().Drift).To(BeEmpty(), "those of before have left the window")
 	w.Expect(bad().Drift).To(BeEmpty(), "two of eight are exactly the declared rate")
-	truncated := failure(w.create().Attempt.Ref, stop())
-	truncated.Answer = &store.Answer{ServedModel: "large-1"}
-	truncated.Watch = &store.Watch{Proof: w.key(primary), Settings: tolerant}
-	w.apply(truncated)
+	for range 6 {
+		truncated := failure(w.create().Attempt.Ref, stop())
+		truncated.Answer = &store.Answer{ServedModel: "large-1"}
+		truncated.Watch = &store.Watch{Proof: w.key(primary), Settings: tolerant}
+		w.apply(truncated)
+	}
 	last := bad()
 	w.Expect(last.Job.State).To(Equal(job.JobFailed))
 	w.Expect(kinds(last.Drift)).To(HaveExactElements("suspended contract_violations", "recertification_requested suspended"),
-		"three of eight: an answer that was not judged does not count")
+		"three of eight: what was not judged takes nobody's place in the window")
 	w.Expect(last.Drift[0].Grounds.Answers).To(Equal(8))
 	w.Expect(last.Drift[0].Grounds.Violations).To(Equal(3))
 	w.Expect(last.Drift[0].Grounds.Attempts).To(HaveLen(3))

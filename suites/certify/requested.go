@@ -2,6 +2,7 @@ package certify
 
 import (
 	"context"
+	"slices"
 
 	"github.com/fallproof/fallproof/contracts/certification"
 	"github.com/fallproof/fallproof/service/store"
@@ -18,15 +19,10 @@ func Requested(ctx context.Context, kept store.Certifications, pairs []Pair) ([]
 	if err != nil {
 		return nil, err
 	}
-	asked := map[certification.Key]bool{}
-	for i, key := range keys {
-		for _, request := range open {
-			asked[keys[i]] = asked[keys[i]] || (request.ProofDigest == key.ProofDigest && request.Target == key.Target)
-		}
-	}
 	var requested []Pair
 	for i, pair := range pairs {
-		if asked[keys[i]] {
+		asks := func(r store.Request) bool { return r.ProofDigest == keys[i].ProofDigest && r.Target == keys[i].Target }
+		if slices.ContainsFunc(open, asks) {
 			requested = append(requested, pair)
 		}
 	}

@@ -49,7 +49,7 @@ type Options struct {
 
 	Out      io.Writer // progress, Ginkgo's report and the summary; nil = nowhere
 	Terminal bool      // Out is a terminal: a progress bar instead of lines, and isolates around foreign text
-	JUnit    string    // file for Ginkgo's JUnit report; "" = none
+	JUnit    string    // file for build servers; "" = none
 	JSON     string    // file for the records; "" = none
 	HTML     string    // file for people; "" = none
 	Markdown string    // file for a comment; "" = none

@@ -16,9 +16,10 @@ import (
 	"github.com/fallproof/fallproof/service/store"
 )
 
-// writeFiles leaves what was asked for beside the JUnit report.
+// writeFiles leaves the files that were asked for.
 func writeFiles(ctx context.Context, options Options, result Result) error {
 	return errors.Join(
+		writeJUnitFile(options.JUnit, options, result),
 		writeJSON(options.JSON, options, result),
 		writeReports(ctx, options, result),
 	)

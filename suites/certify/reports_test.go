@@ -1,8 +1,10 @@
 package certify_test
 
 import (
+	"encoding/xml"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -48,6 +50,7 @@ func (w *world) mixed(failing bool) (certify.Options, certify.Result) {
 	options := w.options()
 	options.RunName, options.FilterFailing = "mixed", failing
 	options.JSON, options.HTML, options.Markdown = filepath.Join(folder, "r.json"), filepath.Join(folder, "r.html"), filepath.Join(folder, "r.md")
+	options.JUnit = filepath.Join(folder, "r.xml")
 	options.Pairs = []certify.Pair{
 		w.pair("support-triage", "faithful"), w.pair("support-triage", "plausible"), w.pair("support-triage", "overloaded"),
 		w.pair("support-triage", "footnote"), w.pair("invoice-extraction", "faithful"), w.pair("meeting-actions", "unauthorized"),
@@ -103,6 +106,41 @@ func TestReportsOfWhatFailsAlone(t *testing.T) {
 		g.Expect(shown).NotTo(ContainSubstring("sim/faithful"))
 		g.Expect(shown).To(ContainSubstring("sim/plausible"))
 	}
+}
+
+// failures are the tests that a build server counts as failed, by what they are of, and all tests.
+func failures(t *testing.T, path string) (failed []string, tests int) {
+	t.Helper()
+	var file struct {
+		Cases []struct {
+			Class   string    `xml:"classname,attr"`
+			Failure *struct{} `xml:"failure"`
+			Error   *struct{} `xml:"error"`
+		} `xml:"testsuite>testcase"`
+	}
+	NewWithT(t).Expect(xml.Unmarshal(read(t, path), &file)).To(Succeed())
+	for _, c := range file.Cases {
+		if c.Failure != nil || c.Error != nil {
+			failed = append(failed, c.Class)
+		}
+	}
+	return failed, len(file.Cases)
+}
+
+// A provider that is down reddens no build; a rejection does, once for each dimension that failed.
+func TestJUnitOfARun(t *testing.T) {
+	g, w := NewWithT(t), newWorld(t)
+	options, _ := w.mixed(false)
+	failed, tests := failures(t, options.JUnit)
+	g.Expect(tests).To(Equal(6 * 4))
+	g.Expect(failed).NotTo(ContainElement(ContainSubstring("overloaded")))
+	g.Expect(slices.Compact(slices.Sorted(slices.Values(failed)))).To(Equal([]string{
+		"meeting-actions at sim/unauthorized", "support-triage at sim/footnote", "support-triage at sim/plausible",
+	}))
+	options, _ = newWorld(t).mixed(true)
+	again, tests := failures(t, options.JUnit)
+	g.Expect(tests).To(Equal(4 * 4))
+	g.Expect(again).To(Equal(failed))
 }
 
 // The schema is a description: it names every member, and refuses what is not one.

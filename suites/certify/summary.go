@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/fallproof/fallproof/contracts/certification"
+	"github.com/fallproof/fallproof/contracts/prompt"
 )
 
 // writeSummary prints the matrix of targets × contracts, then each pair's figures with the reasons for
@@ -87,14 +88,65 @@ func figures(text io.Writer, record certification.Record, earlier string, show f
 		fmt.Fprintf(text, "  %s\n", earlier)
 	}
 	for _, d := range record.Dimensions {
-		fmt.Fprintf(text, "  %s\n", figure(d))
 		if d.Status == certification.StatusPassed {
+			fmt.Fprintf(text, "  %s%s\n", figure(d), notVerified(d, show))
 			continue
 		}
+		fmt.Fprintf(text, "  %s\n", figure(d))
 		for _, line := range reasons(d, show) {
 			fmt.Fprintf(text, "    %s\n", line)
 		}
 	}
+	for _, f := range record.Warnings {
+		fmt.Fprintf(text, "  %s\n", warning(f, show))
+	}
+}
+
+// notVerified says of a dimension that passed which of its checks could not be made; "" where all were.
+func notVerified(d certification.Dimension, show func(string) string) string {
+	for _, f := range d.Findings {
+		if f.Reason != string(prompt.NotVerified) {
+			continue
+		}
+		said := "; 1 check not verified"
+		if f.Count > 1 {
+			said = fmt.Sprintf("; %d checks not verified", f.Count)
+		}
+		if f.Detail != "" {
+			said += ": " + show(f.Detail)
+		}
+		return said
+	}
+	return ""
+}
+
+// warning is what is worth knowing of a record, also of a certified one, in one line.
+func warning(f certification.Finding, show func(string) string) string {
+	line := "warning: " + show(f.Reason)
+	if f.Count > 1 {
+		line += fmt.Sprintf(" × %d", f.Count)
+	}
+	if f.Case != "" {
+		line += fmt.Sprintf(", first in case %s, sample %d", show(f.Case), f.Sample)
+	}
+	if f.Detail != "" {
+		line += ": " + show(f.Detail)
+	}
+	return line
+}
+
+// notes are what fails nothing and is to be known all the same, one line each.
+func notes(record certification.Record, show func(string) string) []string {
+	var lines []string
+	for _, d := range record.Dimensions {
+		if not := notVerified(d, show); not != "" && d.Status == certification.StatusPassed {
+			lines = append(lines, d.Name+" "+d.Status+not)
+		}
+	}
+	for _, f := range record.Warnings {
+		lines = append(lines, warning(f, show))
+	}
+	return lines
 }
 
 // figure is a dimension in one line.

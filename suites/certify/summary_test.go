@@ -26,17 +26,28 @@ func summarised(options Options) string {
 			{Reason: "the total", Count: 8, Case: "חשבונית", Sample: 2, Detail: "סה\"כ \x1b[31m\u202e does not hold"},
 		},
 	}
+	prompt := certification.Dimension{
+		Name: "prompt", Status: certification.StatusPassed, Successes: 18, Samples: 18, LowerBound: 1, Threshold: 1, Census: true,
+		Findings: []certification.Finding{
+			{Reason: "roles", Count: 1, Detail: "of no interest"}, {Reason: "not_verified", Count: 8, Case: "a", Detail: "no tokenizer is declared"},
+		},
+	}
+	warnings := []certification.Finding{
+		{Reason: "model_alias", Count: 1, Detail: "good is served by m-2, and may be served by another one tomorrow"},
+		{Reason: "number_as_text", Count: 3, Case: "חשבונית", Sample: 1, Detail: "\x1b[31m/total"},
+	}
 	result := Result{RunName: "tonight"}
 	for _, one := range []struct {
 		contract, model string
 		dimensions      []certification.Dimension
+		warnings        []certification.Finding
 	}{
-		{"invoices", "good", []certification.Dimension{passed}}, {"triage", "good", []certification.Dimension{passed}},
-		{"invoices", "org/bad", []certification.Dimension{passed, failed}},
+		{"invoices", "good", []certification.Dimension{prompt, passed}, warnings}, {"triage", "good", []certification.Dimension{passed}, nil},
+		{"invoices", "org/bad", []certification.Dimension{passed, failed}, nil},
 	} {
 		result.add(certification.Record{
 			ID: "id-" + one.model, Contract: one.contract, Target: providers.Target{Provider: "p", Model: one.model},
-			Dimensions: one.dimensions, Verdict: certification.VerdictOf(one.dimensions),
+			Dimensions: one.dimensions, Verdict: certification.VerdictOf(one.dimensions), Warnings: one.warnings,
 		})
 	}
 	if err := writeSummary(options, result); err != nil {
@@ -55,6 +66,18 @@ func TestSummary(t *testing.T) {
 	g.Expect(text).To(ContainSubstring("business    failed     32 of 40, at least 0.668 with 95 % confidence; 0.90 is asked"))
 	g.Expect(text).To(ContainSubstring(`the total × 8, first in case חשבונית, sample 2: סה"כ`))
 	g.Expect(text).To(HaveSuffix("2 certified, 1 rejected, 0 inconclusive\n"))
+}
+
+// Certified, and all the same there is something to know.
+func TestSummaryOfWhatIsCertified(t *testing.T) {
+	g := NewWithT(t)
+	text := summarised(Options{})
+	g.Expect(text).To(ContainSubstring("invoices at p/good: certified (record id-good)\n" +
+		"  prompt      passed     18 of 18, exactly 1.000; 1.00 is asked; 8 checks not verified: no tokenizer is declared\n" +
+		"  structure   passed     40 of 40, at least 0.928 with 95 % confidence; 0.90 is asked\n" +
+		"  warning: model_alias: good is served by m-2, and may be served by another one tomorrow\n" +
+		"  warning: number_as_text × 3, first in case חשבונית, sample 1:  [31m/total\n" +
+		"\ntriage at p/good"))
 }
 
 // Foreign text moves no cursor and turns no line: on a terminal it is isolated, in a file it stands bare.

@@ -78,7 +78,7 @@ func (p *program) toCompare(ctx context.Context, s store.Store, ids []string, co
 		return before, after, failed(err)
 	}
 	if len(judged) < 2 {
-		return before, after, failed(fmt.Errorf("%s at %s has %d judged records, and two are needed", contract, target, len(judged)))
+		return before, after, failed(fmt.Errorf("%s at %s has %s, and two are needed", contract, target, []string{"no judged record", "one judged record"}[len(judged)]))
 	}
 	return judged[1], judged[0], nil
 }

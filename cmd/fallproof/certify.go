@@ -112,6 +112,9 @@ func (p *program) certify(ctx context.Context, s store.Store, pairs []certify.Pa
 	var mixed *certify.MixedError
 	switch {
 	case err == nil:
+		if err := p.tellWhoAnsweredBefore(ctx, s, result.Records); err != nil {
+			return err
+		}
 		return exit(result.ExitCode())
 	case errors.As(err, &samples), errors.As(err, &floor), errors.As(err, &mixed):
 		return usage(err) // going on with the run is what was refused

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -77,4 +79,40 @@ func TestASuspensionIsShownWithItsReasonAndItsRemedy(t *testing.T) {
 	s.put("two", certification.Certified, time.Hour, func(r *certification.Record) { r.ServedModels = []string{"one-2027"} })
 	s.Expect(s.must(ask...)).To(gomega.HavePrefix("yes: "))
 	s.Expect(s.must("certify", "--requested")).To(gomega.Equal("no re-certification is requested\n"))
+}
+
+const substituteConfig = `
+server: {accept_sources: [simulated]}
+store: {url: "sqlite:records.db"}
+providers:
+  sim: {base_url: "%s", source: simulated, models: {renamed: {}}}
+routes:
+  support-triage: {primary: sim/renamed}
+`
+
+// What drifted may be certified again as what it is now, and then people are told what that is.
+func TestASubstituteIsNotCertifiedWithoutAWord(t *testing.T) {
+	terminal := newTerminal(t)
+	base, _ := terminal.background("simulate", "--listen", "127.0.0.1:0")
+	terminal.write("fallproof.yaml", fmt.Sprintf(substituteConfig, base))
+	s := terminal.shelf()
+	before := s.put("renamed", certification.Certified, time.Hour, func(r *certification.Record) {
+		r.Source, r.ServedModels = providers.SourceSimulated, []string{"renamed"}
+	})
+	s.answers("renamed", "renamed-previous")
+	s.Expect(s.run("can-failover", "--contract", "support-triage", "--to", "sim/renamed").stdout).To(gomega.ContainSubstring("suspended"))
+
+	code, output := s.certify("--requested", "--run", "again")
+	s.Expect(code).To(gomega.Equal(exitOK), output)
+	s.Expect(output).To(gomega.ContainSubstring("\n  warning: model_alias: renamed is served by renamed-previous, and may be served by another one tomorrow\n"))
+	s.Expect(output).To(gomega.MatchRegexp(`prompt +passed .* is asked; \d+ checks not verified: no tokenizer is declared`))
+	since := "\nsupport-triage at sim/renamed, since it was last certified (" + stamp(before.IssuedAt) + ", record " + before.ID + "):\n"
+	s.Expect(output).To(gomega.ContainSubstring(since))
+	_, after, _ := strings.Cut(output, since)
+	s.Expect(after).To(gomega.ContainSubstring("  served models: renamed → renamed-previous\n"))
+
+	code, output = s.certify("--run", "once more")
+	s.Expect(code).To(gomega.Equal(exitOK), output)
+	s.Expect(output).To(gomega.ContainSubstring("warning: model_alias: "))
+	s.Expect(output).NotTo(gomega.ContainSubstring("since it was last certified"), "the same as then")
 }

@@ -39,11 +39,17 @@ type shelf struct {
 func newShelf(t *testing.T) shelf {
 	s := newTerminal(t)
 	s.write("fallproof.yaml", recordsConfig)
+	return s.shelf()
+}
+
+// shelf opens the store of the terminal's configuration.
+func (s *terminal) shelf() shelf {
+	s.t.Helper()
 	configured, err := config.Load("fallproof.yaml", s.getenv)
 	s.Expect(err).NotTo(gomega.HaveOccurred())
-	opened, err := openURL(t.Context(), configured.Store.URL)
+	opened, err := openURL(s.t.Context(), configured.Store.URL)
 	s.Expect(err).NotTo(gomega.HaveOccurred())
-	t.Cleanup(func() { s.Expect(opened.Close()).To(gomega.Succeed()) })
+	s.t.Cleanup(func() { s.Expect(opened.Close()).To(gomega.Succeed()) })
 	return shelf{s, opened, configured}
 }
 
@@ -142,9 +148,11 @@ func TestRecordsAreCompared(t *testing.T) {
 	s.Expect(json.Unmarshal([]byte(s.must("certifications", "show", before.ID, "--json")), &shown)).To(gomega.Succeed())
 	s.Expect(shown.SinceCertified).To(gomega.BeNil())
 
-	s.put("two", certification.Rejected, time.Hour, nil)
-	s.Expect(s.refuses(exitNo, "certifications", "diff", "--contract", "support-triage", "--target", "sim/two")).To(
-		gomega.Equal("support-triage at sim/two has 1 judged records, and two are needed"))
+	for _, has := range []string{"no judged record", "one judged record"} {
+		s.Expect(s.refuses(exitNo, "certifications", "diff", "--contract", "support-triage", "--target", "sim/two")).To(
+			gomega.Equal("support-triage at sim/two has " + has + ", and two are needed"))
+		s.put("two", certification.Rejected, time.Hour, nil)
+	}
 	s.Expect(s.refuses(exitNo, "certifications", "diff", before.ID, "nothing")).To(gomega.ContainSubstring(`no certification has the id "nothing"`))
 	for _, args := range [][]string{{before.ID}, {}, {"--contract", "support-triage"}, {before.ID, after.ID, "--target", "sim/one"}} {
 		s.Expect(s.refuses(exitUsage, append([]string{"certifications", "diff"}, args...)...)).To(gomega.ContainSubstring("want two records"))

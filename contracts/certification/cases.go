@@ -93,7 +93,7 @@ func (c *caseCount) add(o Observation) {
 func (t *tally) caseFigures(checks []Check) []CaseFigures {
 	found := map[string]findings{}
 	for name, count := range t.cases {
-		found[name] = count.findings
+		found[name] = t.named(count.findings)
 	}
 	for _, c := range checks {
 		if _, known := found[c.Case]; known && c.Status == CheckFailed {

@@ -7,9 +7,14 @@ import "time"
 type Evidence struct {
 	Planned    int // how many samples a complete run has: cases × samples
 	Thresholds Thresholds
-	Checks     []Check       // the census of the prompt dimension
 	Samples    []Observation // what was seen of each sample; fewer than Planned where the run stopped early
-	Deadline   time.Duration // the soft deadline, for who reads the latencies
+	Circumstances
+}
+
+// Circumstances is what a run saw beside its samples.
+type Circumstances struct {
+	Checks   []Check       // the census of the prompt dimension
+	Deadline time.Duration // the soft deadline, for who reads the latencies
 
 	Enforcement        Enforcement // what the enforcement probe showed
 	RequireEnforcement bool        // whether the structure dimension depends on it

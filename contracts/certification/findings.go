@@ -8,15 +8,22 @@ import (
 // maxFindings bounds a record: beyond so many different reasons nobody reads on.
 const maxFindings = 20
 
-// findings counts reasons and keeps the first instance of each.
+// findings counts reasons and keeps the first instance of each: that of the lowest sample, and of its cases
+// the first by name, in whatever order they come.
 type findings struct{ list []Finding }
 
 func (f *findings) add(one Finding, count int) {
-	for i := range f.list {
-		if f.list[i].Reason == one.Reason {
-			f.list[i].Count += count
-			return
+	for i, known := range f.list {
+		if known.Reason != one.Reason {
+			continue
 		}
+		count += known.Count
+		if cmp.Or(cmp.Compare(one.Sample, known.Sample), cmp.Compare(one.Case, known.Case)) >= 0 {
+			one = known
+		}
+		one.Count = count
+		f.list[i] = one
+		return
 	}
 	one.Count = count
 	f.list = append(f.list, one)

@@ -16,6 +16,10 @@ const (
 	FindingNotEnforced = "not_enforced"
 	// FindingNotProbed: it does so require, and whether it does could not be seen.
 	FindingNotProbed = "not_probed"
+	// FindingProfileError: every call was refused as a bad request, 400 404 413 422.
+	FindingProfileError = "profile_error"
+	// FindingConfigurationError: every call was turned away, 401 403.
+	FindingConfigurationError = "configuration_error"
 )
 
 // Judgement is what evidence amounts to.
@@ -51,23 +55,27 @@ func Judge(e Evidence) Judgement {
 	for _, o := range e.Samples {
 		t.add(o)
 	}
-	dimensions := append([]Dimension{judgeCensus(e.Checks, e.Thresholds.Prompt)}, t.dimensions()...)
-	requireEnforcement(&dimensions[1], e)
+	return t.judgement(e.Circumstances)
+}
+
+func (t *tally) judgement(c Circumstances) Judgement {
+	dimensions := append([]Dimension{judgeCensus(c.Checks, t.prompt)}, t.dimensions()...)
+	requireEnforcement(&dimensions[1], c)
 	sayStopped(dimensions)
 	return Judgement{
-		Verdict: VerdictOf(dimensions), Dimensions: dimensions, PassAll: t.passAll(), Latency: t.latency.figures(e.Deadline), Remarks: t.remarks.sorted(),
-		Cases: t.caseFigures(e.Checks),
+		Verdict: VerdictOf(dimensions), Dimensions: dimensions, PassAll: t.passAll(), Latency: t.latency.figures(c.Deadline), Remarks: t.remarks.sorted(),
+		Cases: t.caseFigures(c.Checks),
 	}
 }
 
 // requireEnforcement lets the structure dimension pass only where the provider enforces the schema, if the
 // contract asks for that.
-func requireEnforcement(structure *Dimension, e Evidence) {
-	if !e.RequireEnforcement || e.Enforcement == Enforced {
+func requireEnforcement(structure *Dimension, c Circumstances) {
+	if !c.RequireEnforcement || c.Enforcement == Enforced {
 		return
 	}
-	one := Finding{Reason: FindingNotEnforced, Count: 1, Detail: "the provider does not enforce the schema: " + string(e.Enforcement)}
-	if e.Enforcement == NotProbed {
+	one := Finding{Reason: FindingNotEnforced, Count: 1, Detail: "the provider does not enforce the schema: " + string(c.Enforcement)}
+	if c.Enforcement == NotProbed {
 		one.Reason, one.Detail = FindingNotProbed, "whether the provider enforces the schema could not be seen"
 	}
 	switch {

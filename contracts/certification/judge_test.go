@@ -30,8 +30,10 @@ func evidence(samples int) certification.Evidence {
 	return certification.Evidence{
 		Planned:    samples,
 		Thresholds: certification.Thresholds{Prompt: 1, Structure: 0.9, Business: 0.9, RoundTrip: 0.9},
-		Checks:     []certification.Check{{Name: "canary", Status: certification.CheckPassed, Must: true}},
 		Samples:    answered(samples),
+		Circumstances: certification.Circumstances{
+			Checks: []certification.Check{{Name: "canary", Status: certification.CheckPassed, Must: true}},
+		},
 	}
 }
 

@@ -2,7 +2,7 @@ package certification
 
 // Progress follows a run while its samples come in, so that it may end as soon as nothing that is still
 // missing can change the verdict. That is curtailed sampling: the verdict is the one that the whole run
-// would have had, so its error rate is too.
+// would have had, so its error rate is too. It takes as much memory for many samples as for few.
 type Progress struct {
 	tally *tally
 	cases int
@@ -30,5 +30,15 @@ func (p *Progress) Certain() bool {
 
 // Spent reports whether provider trouble has taken so much that the run cannot be conclusive.
 func (p *Progress) Spent() bool { return TroubleBudgetSpent(p.tally.troubled, p.tally.planned) }
+
+// Taken is how many samples were counted.
+func (p *Progress) Taken() int { return p.tally.taken }
+
+// Judge is [Judge] of the samples that were counted. It may be asked while others still come in.
+func (p *Progress) Judge(c Circumstances) Judgement { return p.tally.judgement(c) }
+
+// Reason is by what name findings call an unusable sample's reason, all samples considered: where a provider
+// refuses every single call, that has a name of its own.
+func (p *Progress) Reason(one string) string { return p.tally.reason(one) }
 
 func (p *Progress) ready() bool { return !p.Spent() && p.tally.casesSeen() >= p.cases }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/fallproof/fallproof/contracts/statistics"
+	"github.com/fallproof/fallproof/providers"
 )
 
 // rate is one dimension's count.
@@ -27,7 +28,9 @@ func (r *rate) add(o Observation, wrong []Finding) {
 // tally is everything counted over the samples. It takes as much memory for many as for few.
 type tally struct {
 	planned                        int
+	prompt                         float64 // its threshold; the dimension is a census and not counted here
 	taken, troubled                int
+	refused                        int // of the samples: the provider turned the call away for what it is
 	structure, business, roundTrip *rate
 	trouble, remarks               findings
 	cases                          map[string]*caseCount
@@ -37,6 +40,7 @@ type tally struct {
 func newTally(planned int, thresholds Thresholds) *tally {
 	return &tally{
 		planned:   planned,
+		prompt:    thresholds.Prompt,
 		structure: &rate{name: DimensionStructure, threshold: thresholds.Structure},
 		business:  &rate{name: DimensionBusiness, threshold: thresholds.Business},
 		roundTrip: &rate{name: DimensionRoundTrip, threshold: thresholds.RoundTrip},
@@ -59,6 +63,9 @@ func (t *tally) add(o Observation) {
 		t.remarks.addSample(o, o.Remarks)
 	case Unusable:
 		t.roundTrip.add(o, own)
+		if refusals[o.Reason] != "" {
+			t.refused++
+		}
 	default:
 		t.troubled++
 		t.trouble.addSample(o, own)
@@ -93,7 +100,7 @@ func (t *tally) judge(r *rate) Dimension {
 		Name: r.name, Successes: r.good, Samples: r.all, Threshold: r.threshold,
 		LowerBound: statistics.LowerBound(r.good, r.all), Status: StatusNotJudged,
 	}
-	found := r.findings
+	found := findings{slices.Clone(r.findings.list)}
 	switch {
 	case TroubleBudgetSpent(t.troubled, t.planned):
 		found.addNote(FindingTroubleBudget, t.troubled, "it took more samples than a conclusive run may lose")
@@ -111,10 +118,34 @@ func (t *tally) judge(r *rate) Dimension {
 		found.addNote(FindingTroubleBudget, t.troubled, "without the samples that were lost to it, the rest proves nothing")
 	}
 	if r == t.roundTrip { // where people look for what the provider did
-		found = found.merged(t.trouble)
+		found = t.named(found).merged(t.trouble)
 	}
 	d.Findings = found.sorted()
 	return d
+}
+
+// refusals are the reasons of a provider that turns calls away, and what it is called when it turns away all
+// of them: not a target that fails now and then, but a profile or a key that cannot work.
+var refusals = map[string]string{
+	string(providers.ReasonRejected):     FindingProfileError,
+	string(providers.ReasonUnauthorized): FindingConfigurationError,
+}
+
+// reason is what an unusable sample's reason is called, all samples considered.
+func (t *tally) reason(one string) string {
+	if name := refusals[one]; name != "" && t.refused == t.taken-t.troubled {
+		return name
+	}
+	return one
+}
+
+// named calls the findings by those names.
+func (t *tally) named(f findings) findings {
+	list := slices.Clone(f.list)
+	for i := range list {
+		list[i].Reason = t.reason(list[i].Reason)
+	}
+	return findings{list}
 }
 
 // casesSeen is how many cases have a sample that says something about the target.

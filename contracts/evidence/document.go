@@ -19,7 +19,7 @@ type Document struct {
 	Target          string   `json:"target"`
 	ProofDigest     string   `json:"proof_digest"`
 	Cases           []Case   `json:"cases"`
-	Samples         []Sample `json:"samples"` // of cases, as they were planned
+	Samples         []Sample `json:"samples"` // of cases, by case and index
 	Calls           []Sample `json:"calls"`   // that are no sample of a case: the canary, the probes
 	Omitted         int      `json:"omitted"` // samples whose requests and answers were left out for their size
 }

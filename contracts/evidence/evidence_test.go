@@ -136,13 +136,32 @@ func TestScrub(t *testing.T) {
 				_, err := value.Decode([]byte(clean))
 				g.Expect(err).NotTo(HaveOccurred(), clean)
 			}
-			everywhere := planted(row.text)
-			everywhere.Scrub()
-			packed := pack(t, everywhere)
+			packed := pack(t, planted(row.text))
 			text, err := evidence.Text(packed.Content, packed.Ref)
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(string(text)).NotTo(ContainSubstring(row.secret))
 		})
+	}
+}
+
+// Every name and every form that is known is found, not only one of each kind.
+func TestScrubKnows(t *testing.T) {
+	g := NewWithT(t)
+	const secret = "Zq3XyVbN7LmK2pRtUw8aCd5eFg"
+	for _, name := range []string{
+		"api_key", "api-key", "apikey", "X-Api-Key", "access_token", "refresh-token", "auth_token", "ID_TOKEN", "bearer-token", "client_secret",
+		"app-secret", "secret_key", "secret-access-key", "X-Amz-Security-Token", "cookie", "Set-Cookie", "authorization", "Proxy-Authorization",
+	} {
+		g.Expect(evidence.Scrub(name+": "+secret)).NotTo(ContainSubstring(secret), name)
+	}
+	for _, parameter := range []string{"key", "token", "sig", "signature", "auth", "password", "secret"} {
+		g.Expect(evidence.Scrub("https://models.example/?n=1&"+parameter+"="+secret)).NotTo(ContainSubstring(secret), parameter)
+	}
+	for _, form := range []string{
+		"sk-", "pk-", "rk-", "fp_", "hf_", "gsk_", "r8_", "nvapi-", "xai-", "key-", "tok_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_",
+		"github_pat_", "glpat-", "xoxb-", "xoxp-", "Bearer ",
+	} {
+		g.Expect(evidence.Scrub("it was "+form+secret)).NotTo(ContainSubstring(secret), form)
 	}
 }
 

@@ -25,7 +25,7 @@ var secrets = []struct {
 }{
 	// Headers and members whose name says it.
 	{[]string{"authorization"}, regexp.MustCompile(`(?i)\b((?:proxy-)?authorization` + quoted + `\s*[:=]\s*` + quoted + `\s*(?:bearer|basic|digest|negotiate)?\s*)[^\s"'\\,;}]{3,}`), "${1}" + Redacted},
-	{[]string{"key", "token", "secret", "cookie"}, regexp.MustCompile(`(?i)\b((?:x-)?api[-_]?key|(?:access|refresh|auth|id|bearer)[-_]token|(?:client|app)[-_]secret|secret[-_](?:access[-_])?key|x-amz-security-token|set-cookie|cookie)(` +
+	{[]string{"apikey", "api-key", "api_key", "s-token", "s_token", "h-token", "h_token", "id-token", "id_token", "r-token", "r_token", "-secret", "_secret", "secret-", "secret_", "y-token", "cookie"}, regexp.MustCompile(`(?i)\b((?:x-)?api[-_]?key|(?:access|refresh|auth|id|bearer)[-_]token|(?:client|app)[-_]secret|secret[-_](?:access[-_])?key|x-amz-security-token|set-cookie|cookie)(` +
 		quoted + `\s*[:=]\s*` + quoted + `)[^\s"'\\,;&}]{3,}`), "${1}${2}" + Redacted},
 	{[]string{"bearer"}, regexp.MustCompile(`(?i)\b(bearer\s+)[a-z0-9._~+/=-]{16,}`), "${1}" + Redacted},
 	// URLs: user:password@, and parameters.
@@ -33,8 +33,8 @@ var secrets = []struct {
 	{[]string{"key=", "token=", "sig=", "signature=", "auth=", "password=", "secret="}, regexp.MustCompile(`(?i)([?&](?:key|token|sig|signature|auth|password|secret)=)[^&\s"'\\#]+`), "${1}" + Redacted},
 	// Keys that show by their form whose they are.
 	{[]string{"sk-", "pk-", "rk-"}, regexp.MustCompile(`\b(?:sk|pk|rk)-[A-Za-z0-9_-]{16,}`), Redacted},
-	{[]string{"fp_", "fp-", "hf_", "hf-", "gsk", "r8", "nvapi", "xai", "key", "tok"}, regexp.MustCompile(`\b(?:fp|hf|gsk|r8|nvapi|xai|key|tok)[_-][A-Za-z0-9_-]{24,}`), Redacted},
-	{[]string{"gh", "glpat", "xox"}, regexp.MustCompile(`\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}|xox[abeprs]-[A-Za-z0-9-]{10,})`), Redacted},
+	{[]string{"fp_", "fp-", "hf_", "hf-", "gsk_", "gsk-", "r8_", "r8-", "nvapi_", "nvapi-", "xai_", "xai-", "key_", "key-", "tok_", "tok-"}, regexp.MustCompile(`\b(?:fp|hf|gsk|r8|nvapi|xai|key|tok)[_-][A-Za-z0-9_-]{24,}`), Redacted},
+	{[]string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox"}, regexp.MustCompile(`\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}|xox[abeprs]-[A-Za-z0-9-]{10,})`), Redacted},
 	{[]string{"a3t", "akia", "asia"}, regexp.MustCompile(`\b(?:A3T[A-Z0-9]|AKIA|ASIA)[A-Z0-9]{16}\b`), Redacted},
 	{[]string{"aiza"}, regexp.MustCompile(`\bAIza[A-Za-z0-9_-]{30,}`), Redacted},
 	{[]string{"ya29"}, regexp.MustCompile(`\bya29\.[A-Za-z0-9_-]{20,}`), Redacted},
@@ -53,67 +53,75 @@ func Scrub(text string) string {
 	return text
 }
 
-// scrubber scrubs what many samples share once.
-type scrubber map[string]string
+// scrubbed remembers the last text of each place, since what follows is often the same.
+type scrubbed map[string][2]string
 
-func (s scrubber) scrub(text string) string {
-	scrubbed, known := s[text]
-	if !known {
-		scrubbed = Scrub(text)
-		s[text] = scrubbed
+func (s scrubbed) scrub(place, text string) string {
+	if last := s[place]; last[0] == text {
+		return last[1]
 	}
-	return scrubbed
+	s[place] = [2]string{text, Scrub(text)}
+	return s[place][1]
 }
 
-// Scrub takes credentials out of everything in the document that came from elsewhere.
-func (d *Document) Scrub() {
-	for i := range d.Cases {
-		c := &d.Cases[i]
-		c.Unrenderable = Scrub(c.Unrenderable)
-		if c.Expected != nil {
-			c.Expected = []byte(Scrub(string(c.Expected)))
-		}
-		for j := range c.Messages {
-			c.Messages[j].Content = Scrub(c.Messages[j].Content)
-		}
+// scrubbed is the case without credentials.
+func (c Case) scrubbed() Case {
+	c.Unrenderable = Scrub(c.Unrenderable)
+	if c.Expected != nil {
+		c.Expected = []byte(Scrub(string(c.Expected)))
 	}
-	requests := scrubber{}
-	for _, list := range [][]Sample{d.Samples, d.Calls} {
-		for i := range list {
-			list[i].scrub(requests)
-		}
+	messages := make([]Message, len(c.Messages))
+	for i, m := range c.Messages {
+		messages[i] = Message{Role: m.Role, Content: Scrub(m.Content)}
 	}
+	c.Messages = messages
+	return c
 }
 
-func (s *Sample) scrub(requests scrubber) {
+// scrubbed is the sample without credentials. What it was made of stays as it is.
+func (s Sample) scrubbed(same scrubbed) Sample {
 	s.Detail, s.Content = Scrub(s.Detail), Scrub(s.Content)
-	for _, list := range [][]Finding{s.Structure, s.Business} {
-		for i := range list {
-			list[i].Detail = Scrub(list[i].Detail)
-		}
+	s.Structure, s.Business = scrubFindings(s.Structure), scrubFindings(s.Business)
+	s.Exchange = s.Exchange.scrubbed(same)
+	before := s.Before
+	s.Before = nil
+	for _, x := range before {
+		s.Before = append(s.Before, x.scrubbed(same))
 	}
-	s.Exchange.scrub(requests)
-	for i := range s.Before {
-		s.Before[i].scrub(requests)
-	}
+	return s
 }
 
-func (x *Exchange) scrub(requests scrubber) {
-	x.Request, x.Answer, x.Error = requests.scrub(x.Request), Scrub(x.Answer), Scrub(x.Error)
+func scrubFindings(list []Finding) []Finding {
+	out := make([]Finding, len(list))
+	for i, f := range list {
+		f.Detail = Scrub(f.Detail)
+		out[i] = f
+	}
+	return out
+}
+
+func (x Exchange) scrubbed(same scrubbed) Exchange {
+	x.Request, x.Answer, x.Error = same.scrub("request", x.Request), Scrub(x.Answer), Scrub(x.Error)
 	if x.AnswerBinary != nil { // read byte by byte, so that broken UTF-8 hides nothing
 		for _, s := range secrets {
 			x.AnswerBinary = s.pattern.ReplaceAll(bytes.Clone(x.AnswerBinary), []byte(s.by))
 		}
 	}
-	for name, value := range x.Header {
-		x.Header[name] = scrubHeader(name, value)
+	header := x.Header
+	x.Header = nil
+	for name, value := range header {
+		if x.Header == nil {
+			x.Header = make(map[string]string, len(header))
+		}
+		x.Header[name] = scrubHeader(same, name, value)
 	}
+	return x
 }
 
 // scrubHeader reads name and value together: the name alone may say what the value is.
-func scrubHeader(name, value string) string {
+func scrubHeader(same scrubbed, name, value string) string {
 	line := name + ": "
-	return Scrub(line + value)[len(line):]
+	return same.scrub(name, line+value)[len(line):]
 }
 
 // ScrubRecord takes credentials out of what findings quote.

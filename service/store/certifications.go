@@ -13,14 +13,13 @@ import (
 type Certifications interface {
 	// OpenRun inserts the run or finds the one that (name, proof digest, target) already names.
 	OpenRun(ctx context.Context, run Run) (Run, error)
-	// ClaimSample takes a sample for a while. claimed is false where another runner holds an unexpired
-	// claim or the sample is done.
-	ClaimSample(ctx context.Context, claim SampleClaim) (claimed bool, err error)
-	// FinishSample stores the evidence of a claimed sample; done is false where it had been finished
-	// before, by whomever, and nothing changed.
-	FinishSample(ctx context.Context, sample Sample) (done bool, err error)
-	// Samples are the finished samples of a run, in order of case and index.
-	Samples(ctx context.Context, runID string) ([]Sample, error)
+	// StepSamples claims and finishes samples, all in one transaction, and says of each step whether it was
+	// taken. A claim is not where another runner holds an unexpired one or the sample is done; a finish is not
+	// where the sample had been finished before, by whomever. No sample may be among the steps twice.
+	StepSamples(ctx context.Context, steps []SampleStep) (taken []bool, err error)
+	// Samples are the finished samples of a run in order of case and index, at most limit of those that come
+	// after a place; [FirstPlace] comes before all.
+	Samples(ctx context.Context, runID string, after Place, limit int) ([]Sample, error)
 	// FinishRun appends the record and moves the proof, once per run: won is false where the run had
 	// its record already, which is then returned. Record's IssuedAt and ExpiresAt are set from the
 	// database's clock and validFor. An inconclusive record never displaces a judged one, nor does one
@@ -69,20 +68,28 @@ type Run struct {
 	StartedAt   time.Time
 }
 
-// SampleClaim asks for one sample of a run.
-type SampleClaim struct {
-	RunID string
+// Place is where a sample stands in its run.
+type Place struct {
 	Case  string
 	Index int
-	By    string        // the runner's own id, fresh for every process
-	Lease time.Duration // after which another runner may take it over
+}
+
+// FirstPlace is before every sample.
+var FirstPlace = Place{Index: -1}
+
+// SampleStep claims one sample of a run, or finishes it.
+type SampleStep struct {
+	RunID string
+	Place
+	By       string        // the runner's own id, fresh for every process
+	Lease    time.Duration // of a claim: after which another runner may take it over
+	Evidence string        // finishes the sample; "" = the step is a claim
 }
 
 // Sample is the evidence of one call. Evidence is JSON text of the harness's own making.
 type Sample struct {
-	RunID      string
-	Case       string
-	Index      int
+	RunID string
+	Place
 	By         string
 	Evidence   string
 	FinishedAt time.Time

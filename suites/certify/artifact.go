@@ -1,6 +1,7 @@
 package certify
 
 import (
+	"context"
 	"maps"
 	"net/http"
 	"regexp"
@@ -17,41 +18,51 @@ import (
 )
 
 // artifact is what is kept of the run beside its record: the exchanges with what was found in them, and
-// each case's prompt as the target was sent it. Nothing that looks like a credential is in it.
-func (e Evidence) artifact(record certification.Record) (evidence.Packed, error) {
-	if err := e.prepare(); err != nil {
-		return evidence.Packed{}, err
-	}
-	d := evidence.Document{
+// each case's prompt as the target was sent it. The samples are read from the store, one after the other;
+// those that were not counted are left out.
+func (e Evidence) artifact(ctx context.Context, record certification.Record) (evidence.Packed, error) {
+	head := evidence.Document{
 		CertificationID: record.ID, Contract: record.Contract, Target: record.Target.String(), ProofDigest: record.ProofDigest,
-		Samples: make([]evidence.Sample, 0, len(e.Samples)), Calls: []evidence.Sample{},
 	}
 	for _, each := range e.Pair.Contract.Cases {
-		d.Cases = append(d.Cases, e.artifactCase(each))
+		head.Cases = append(head.Cases, e.artifactCase(each))
 	}
-	reads := readsOf(e.Pair.Contract)
-	for i, o := range e.observe() {
-		d.Samples = append(d.Samples, e.artifactSample(e.Samples[i], o, e.read[i].outcome.Content, reads))
+	w, reads := evidence.NewWriter(head, e.account.faulty), readsOf(e.Pair.Contract)
+	counted := func(where slot) bool {
+		place, ok := e.account.grid.place(where)
+		return ok && e.account.seen.has(place)
 	}
+	err := eachSample(ctx, e.Options.Store, e.Run.ID, counted, func(_ slot, sample Sample) error {
+		read := sample.reading(e.Pair)
+		w.Add(e.artifactSample(sample, e.account.again(sample, read), read.outcome.Content, reads))
+		return nil
+	})
+	if err != nil {
+		return evidence.Packed{}, err
+	}
+	var others []evidence.Sample
 	for _, call := range e.calls() {
-		kept := artifactExchanges(*call.sample)
-		read := call.sample.reading(e.Pair)
-		kept.Call, kept.Content = call.name, strings.ToValidUTF8(read.outcome.Content, "\uFFFD")
-		kept.Kind, kept.Reason, kept.Detail = certification.Answered, "", ""
-		if read.trouble || !read.answered() {
-			kept.Kind, kept.Reason, kept.Detail = certification.Unusable, string(read.outcome.Reason), oneLine(read.outcome.Detail)
-		}
-		switch {
-		case read.trouble:
-			kept.Kind = certification.Trouble
-		case isQuestion(call.sample.Index) && call.sample.Seen.Status == http.StatusOK:
-			// Its answer is no completion, and was never meant to be one.
-			kept.Kind, kept.Reason, kept.Detail = certification.Answered, "", ""
-		}
-		d.Calls = append(d.Calls, kept)
+		others = append(others, e.artifactCall(call))
 	}
-	d.Scrub()
-	return evidence.Pack(d)
+	return w.Close(others)
+}
+
+func (e Evidence) artifactCall(call call) evidence.Sample {
+	kept := artifactExchanges(*call.sample)
+	read := call.sample.reading(e.Pair)
+	kept.Call, kept.Content = call.name, strings.ToValidUTF8(read.outcome.Content, "\uFFFD")
+	kept.Kind, kept.Reason, kept.Detail = certification.Answered, "", ""
+	if read.trouble || !read.answered() {
+		kept.Kind, kept.Reason, kept.Detail = certification.Unusable, string(read.outcome.Reason), oneLine(read.outcome.Detail)
+	}
+	switch {
+	case read.trouble:
+		kept.Kind = certification.Trouble
+	case isQuestion(call.sample.Index) && call.sample.Seen.Status == http.StatusOK:
+		// Its answer is no completion, and was never meant to be one.
+		kept.Kind, kept.Reason, kept.Detail = certification.Answered, "", ""
+	}
+	return kept
 }
 
 func (e Evidence) artifactCase(each contracts.Case) evidence.Case {
@@ -92,6 +103,9 @@ func (e Evidence) artifactSample(s Sample, o certification.Observation, content 
 // paths are where in the content each of the structure's findings is. An answer that was not read to its
 // end has none.
 func (e Evidence) paths(content string, count int) [][]string {
+	if count == 0 {
+		return nil
+	}
 	paths := make([][]string, count)
 	_, faults := e.binding.Structure().Judge(content)
 	for i := range paths {

@@ -17,16 +17,17 @@ import (
 	"github.com/fallproof/fallproof/suites/certify"
 )
 
-// Judging alone.
+// BenchmarkJudge counts samples that are there and judges them.
 func BenchmarkJudge(b *testing.B) {
 	w := newWorld(b)
 	_, evidence := w.certify(w.pair("invoice-extraction", "faithful"), w.options())
+	samples := w.samples(evidence)
 	for b.Loop() {
-		if _, err := certify.Judge(evidence); err != nil {
+		if _, err := certify.Judge(evidence.Resting(samples)); err != nil {
 			b.Fatal(err)
 		}
 	}
-	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*len(evidence.Samples)), "µs/sample")
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*len(samples)), "µs/sample")
 }
 
 // callTime is how long the provider of the benchmarks below takes for an answer.

@@ -380,17 +380,18 @@ func TestReplayedAndLiveDoNotMix(t *testing.T) {
 	options.Pairs = []certify.Pair{pair}
 	_, err := certify.Conclude(t.Context(), options)
 	g.Expect(err).To(MatchError(ContainSubstring("is a replay of recorded answers")))
-	g.Expect(evidence.Samples).To(HaveLen(40))
+	samples := w.samples(evidence)
+	g.Expect(samples).To(HaveLen(40))
 
-	for i := range evidence.Samples[1:] {
-		evidence.Samples[i+1].Replayed = ""
+	for i := range samples[1:] {
+		samples[i+1].Replayed = ""
 	}
 	evidence.Canary.Replayed, evidence.Probe.Replayed, evidence.Free.Replayed, evidence.Options.Replay = "", "", "", ""
-	mixed, err := certify.Judge(evidence)
+	mixed, err := certify.Judge(evidence.Resting(samples))
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(mixed.Source).To(Equal(providers.SourceReplay), "one recorded answer is enough")
-	evidence.Samples[0].Replayed = ""
-	heard, err := certify.Judge(evidence)
+	samples[0].Replayed = ""
+	heard, err := certify.Judge(evidence.Resting(samples))
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(heard.Source).To(Equal(providers.SourceLive))
 }

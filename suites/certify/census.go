@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"strings"
 
 	"github.com/fallproof/fallproof/contracts"
 	"github.com/fallproof/fallproof/contracts/binding"
@@ -11,7 +12,6 @@ import (
 	"github.com/fallproof/fallproof/contracts/prompt"
 	"github.com/fallproof/fallproof/providers"
 	"github.com/fallproof/fallproof/providers/chattemplate"
-	"github.com/fallproof/fallproof/providers/openai"
 )
 
 // Reasons of the prompt dimension that only a call can give.
@@ -36,10 +36,6 @@ func (e Evidence) census() []certification.Check {
 	return append(checks, e.canaryCheck())
 }
 
-func (e Evidence) count(profile providers.Profile, messages []providers.Message) (int, bool, error) {
-	return Count(profile, messages)
-}
-
 // Count is the target's own count of what it is sent: the profile's roles applied. counted is false where its
 // tokenizer is declared as none.
 func Count(profile providers.Profile, messages []providers.Message) (tokens int, counted bool, err error) {
@@ -50,11 +46,33 @@ func Count(profile providers.Profile, messages []providers.Message) (tokens int,
 	return chattemplate.Count(profile, wire)
 }
 
+// counter is [Count] that counts each prompt once.
+type counter map[string]counted
+
+type counted struct {
+	tokens int
+	by     bool
+}
+
+func (c counter) count(profile providers.Profile, messages []providers.Message) (tokens int, ok bool, err error) {
+	var text strings.Builder
+	for _, m := range messages {
+		text.WriteString(m.Role + "\x00" + m.Content + "\x00")
+	}
+	if known, ok := c[text.String()]; ok {
+		return known.tokens, known.by, nil
+	}
+	if tokens, ok, err = Count(profile, messages); err == nil {
+		c[text.String()] = counted{tokens, ok}
+	}
+	return tokens, ok, err
+}
+
 // promptChecks counts a case in which nothing is wrong as one check passed.
 func (e Evidence) promptChecks() []certification.Check {
 	wrong := map[string]bool{}
 	var checks []certification.Check
-	for _, f := range e.prompt {
+	for _, f := range e.account.prompt {
 		check := certification.Check{
 			Name: "prompt", Status: certification.CheckNotVerified, Reason: string(f.Reason), Case: f.Case, Detail: oneLine(f.Detail),
 		}
@@ -74,58 +92,46 @@ func (e Evidence) promptChecks() []certification.Check {
 	return checks
 }
 
-// usageChecks compares, case by case, the provider's own count of the prompt with the local one.
+// usageChecks say, case by case, how the provider's own count of the prompt compares with the local one.
 func (e Evidence) usageChecks() []certification.Check {
 	var checks []certification.Check
 	for _, each := range e.Pair.Contract.Cases {
-		request, err := e.binding.Request(each.Input)
-		if err != nil {
-			continue // said by promptChecks
+		known := e.account.cases[each.Name]
+		switch check := (certification.Check{Name: "usage", Case: each.Name, Status: certification.CheckPassed}); {
+		case !known.counted: // said by promptChecks
+		case known.differs != nil:
+			checks = append(checks, *known.differs)
+		case known.usage > 0:
+			checks = append(checks, check)
+		default:
+			check.Status, check.Reason = certification.CheckNotVerified, string(prompt.NotVerified)
+			check.Detail = "no count of the prompt by the provider was seen"
+			checks = append(checks, e.unverified(check, known.answered))
 		}
-		local, counted, err := e.count(e.Pair.Profile, request.Messages)
-		if err != nil || !counted {
-			continue // said by promptChecks too
-		}
-		checks = append(checks, e.usageCheck(each.Name, local))
 	}
 	return checks
 }
 
-func (e Evidence) usageCheck(name string, local int) certification.Check {
-	check := certification.Check{
-		Name: "usage", Case: name, Status: certification.CheckNotVerified, Reason: string(prompt.NotVerified),
-		Detail: "no count of the prompt by the provider was seen",
+// tokensDiffer is the check of a sample whose prompt the provider counts otherwise.
+func tokensDiffer(profile providers.Profile, sample Sample, theirs, ours int) *certification.Check {
+	return &certification.Check{
+		Name: "usage", Case: sample.Case, Sample: sample.Index, Status: certification.CheckFailed, Reason: reasonTokenCount,
+		Detail: fmt.Sprintf("the provider counts %d prompt tokens, %s counts %d", theirs, tokenizerOf(profile), ours),
 	}
-	for i, sample := range e.Samples {
-		usage := e.read[i].outcome.Usage
-		if sample.Case != name || usage == nil || usage.PromptTokens <= 0 {
-			continue
-		}
-		if e.differ(usage.PromptTokens, local) {
-			check.Status, check.Reason, check.Sample = certification.CheckFailed, reasonTokenCount, sample.Index
-			check.Detail = fmt.Sprintf("the provider counts %d prompt tokens, %s counts %d", usage.PromptTokens, e.tokenizer(), local)
-			return check
-		}
-		check.Status, check.Reason, check.Detail = certification.CheckPassed, "", ""
-	}
-	if check.Status == certification.CheckNotVerified {
-		return e.unverified(check, e.answeredCase(name))
-	}
-	return check
 }
 
 // differ says whether two counts of one prompt are further apart than the profile tolerates.
-func (e Evidence) differ(theirs, ours int) bool {
+func differ(profile providers.Profile, theirs, ours int) bool {
 	off := theirs - ours
-	return max(off, -off) > max(int(float64(ours)*e.Pair.Profile.Tolerance()), toleratedTokens)
+	return max(off, -off) > max(int(float64(ours)*profile.Tolerance()), toleratedTokens)
 }
 
-// tokenizer is the name of the local one, for people.
-func (e Evidence) tokenizer() string {
-	if file := e.Pair.Profile.TokenizerFile; file.Present() {
+// tokenizerOf is the name of the local one, for people.
+func tokenizerOf(profile providers.Profile) string {
+	if file := profile.TokenizerFile; file.Present() {
 		return filepath.Base(file.Name)
 	}
-	return e.Pair.Profile.Tokenizer
+	return profile.Tokenizer
 }
 
 // unverified is a token check that could not be made: neither passed nor failed, unless the contract requires
@@ -143,61 +149,17 @@ func (e Evidence) unverified(check certification.Check, answered bool) certifica
 }
 
 func (e Evidence) answered(number int) bool {
-	return e.answeredCase(e.Pair.Contract.Cases[number].Name)
+	return e.account.cases[e.Pair.Contract.Cases[number].Name].answered
 }
 
-func (e Evidence) answeredCase(name string) bool {
-	for i, sample := range e.Samples {
-		if sample.Case == name && e.read[i].answered() {
-			return true
-		}
-	}
-	return false
-}
-
-// wireChecks reads every body that was sent. A parameter counts once: passed where every body has it
-// right, else with the first that has not.
+// wireChecks say of each parameter how it really left the machine: passed where every body has it right,
+// else with the first that has not.
 func (e Evidence) wireChecks() []certification.Check {
-	messages := e.wireMessages()
 	var checks []certification.Check
-	at := map[string]int{}
-	for _, sample := range e.Samples {
-		if sample.Seen.Request == "" {
-			continue
-		}
-		declared := certification.Declared{
-			Profile: e.Pair.Profile, Schema: e.Pair.Contract.Schema, Messages: messages[sample.Case],
-			Temperature: e.Pair.Contract.Sampling.Temperature, MaxOutputTokens: e.Pair.Contract.Sampling.MaxOutputTokens,
-			Metadata: map[string]string{openai.AttemptMetadata: sample.Seen.AttemptID},
-		}
-		for _, check := range certification.CheckWire([]byte(sample.Seen.Request), declared) {
-			check.Case, check.Sample = sample.Case, sample.Index
-			i, known := at[check.Name]
-			switch {
-			case !known:
-				at[check.Name] = len(checks)
-				checks = append(checks, check)
-			case check.Status == certification.CheckFailed && checks[i].Status == certification.CheckPassed:
-				checks[i] = check
-			}
-		}
+	for _, check := range e.account.wire {
+		checks = append(checks, *check)
 	}
 	return checks
-}
-
-// wireMessages are the messages that each case sends; promptChecks says why a case has none.
-func (e Evidence) wireMessages() map[string][]providers.Message {
-	messages := map[string][]providers.Message{}
-	for _, each := range e.Pair.Contract.Cases {
-		request, err := e.binding.Request(each.Input)
-		if err != nil {
-			continue
-		}
-		if wire, err := e.Pair.Profile.WireMessages(request.Messages); err == nil {
-			messages[each.Name] = wire
-		}
-	}
-	return messages
 }
 
 // canaryCheck is judged by the nonce alone, wherever in the answer it stands: a fence around the answer

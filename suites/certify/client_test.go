@@ -47,7 +47,7 @@ func TestClientDropsParameters(t *testing.T) {
 			pair := w.pair("support-triage", "faithful")
 			_, evidence := w.certify(pair, w.options())
 			drop := regexp.MustCompile(row.drop)
-			sent := evidence.Samples[0].Seen.Request
+			sent := w.samples(evidence)[0].Seen.Request
 			if row.name == "response_format" {
 				drop = regexp.MustCompile(regexp.QuoteMeta(responseFormat(sent)))
 			}
@@ -128,8 +128,7 @@ func TestKeyIsNeverStored(t *testing.T) {
 		stored, _, err := w.store.FinishRun(t.Context(), evidence.Run.ID, record, time.Hour)
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(stored.Dimensions).NotTo(BeEmpty())
-		samples, err := w.store.Samples(t.Context(), evidence.Run.ID)
-		g.Expect(err).NotTo(HaveOccurred())
+		samples := w.stored(evidence.Run.ID)
 		g.Expect(samples).To(HaveLen(record.Taken + 3))
 		for _, s := range samples {
 			g.Expect(s.Evidence).NotTo(ContainSubstring("sk-planted"))
@@ -152,8 +151,8 @@ func TestDownIsInconclusive(t *testing.T) {
 	record, evidence := w.certify(at(t, w.pair("support-triage", "faithful"), nobody, ""), w.options())
 	g.Expect(record.Verdict).To(Equal(certification.Inconclusive))
 	g.Expect(reasonsOf(dimension(record, certification.DimensionRoundTrip))).To(ConsistOf("not_sent", "provider_trouble"))
-	g.Expect(len(evidence.Samples)).To(BeNumerically("<", 40), "the run stopped when the budget was spent")
-	g.Expect(evidence.Samples[0].Before).To(HaveLen(2), "two further tries, and no more")
+	g.Expect(len(w.samples(evidence))).To(BeNumerically("<", 40), "the run stopped when the budget was spent")
+	g.Expect(w.samples(evidence)[0].Before).To(HaveLen(2), "two further tries, and no more")
 }
 
 // Integers beyond 2^53 stay exact from the case through the answer to the check; template syntax in an
@@ -194,7 +193,7 @@ cases: cases/
 			pair = w.through(t, pair, proxy{content: swap(`"id":-?[0-9.]+`, `"id":`+answer)})
 			record, evidence := w.certify(pair, w.options())
 			g.Expect(record.Verdict).To(Equal(verdict), "%+v", record.Dimensions)
-			sent, err := value.Decode([]byte(evidence.Samples[0].Seen.Request))
+			sent, err := value.Decode([]byte(w.samples(evidence)[0].Seen.Request))
 			g.Expect(err).NotTo(HaveOccurred())
 			content, _ := value.At(sent, "/messages/1/content")
 			g.Expect(content).To(Equal(inert + " " + big))

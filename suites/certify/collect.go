@@ -9,7 +9,6 @@ import (
 
 	"github.com/fallproof/fallproof/contracts/binding"
 	"github.com/fallproof/fallproof/contracts/certification"
-	"github.com/fallproof/fallproof/contracts/prompt"
 	"github.com/fallproof/fallproof/providers/cassettes"
 	"github.com/fallproof/fallproof/service/store"
 )
@@ -19,7 +18,6 @@ type Evidence struct {
 	Pair     Pair
 	Options  Options
 	Run      store.Run
-	Samples  []Sample                // of cases; fewer than planned where the run ended before
 	Canary   *Sample                 // nil where it was never seen
 	Probe    *Sample                 // the order to break the schema; nil where it was never seen
 	Free     *Sample                 // the same without the schema
@@ -28,17 +26,12 @@ type Evidence struct {
 	Record   *certification.Record   // set where the run had its record already; then nobody was called
 
 	binding *binding.Binding
-	idle    bool             // the run had its record before this runner did anything
-	prompt  []prompt.Finding // what can be known of the prompts without asking
-	read    []reading        // of Samples, by position
-
-	observed map[slot]certification.Observation // what Samples show, where that is known already
+	idle    bool     // the run had its record before this runner did anything
+	account *account // what the samples of cases showed; fewer than planned where the run ended before
 }
 
 // planned is how many samples of cases a whole run has.
-func (e Evidence) planned() int {
-	return len(e.Pair.Contract.Cases) * samplesPerCase(e.Pair, e.Options)
-}
+func planned(p Pair, o Options) int { return len(p.Contract.Cases) * samplesPerCase(p, o) }
 
 func samplesPerCase(p Pair, o Options) int {
 	if o.Samples > 0 {
@@ -48,9 +41,10 @@ func samplesPerCase(p Pair, o Options) int {
 }
 
 // Collect calls the target until every sample of the run is in the store, whoever took it, until the verdict
-// can no longer change (unless Options.Complete), or until provider trouble has spent the budget. A finished run is not called again. An error means that
-// evidence is missing for a reason that says nothing about the target (the store, or ctx); the run can
-// then be resumed under its name.
+// can no longer change (unless Options.Complete), or until provider trouble has spent the budget. A finished
+// run is not called again. An error means that evidence is missing for a reason that says nothing about the
+// target (the store, or ctx, whose end lets calls that are under way come to theirs); the run can then be
+// resumed under its name.
 func Collect(ctx context.Context, pair Pair, options Options) (Evidence, error) {
 	options, err := options.withDefaults()
 	if err != nil {
@@ -74,7 +68,7 @@ func collectAll(ctx context.Context, pairs []Pair, options Options, progress pro
 	if err != nil {
 		return nil, err
 	}
-	slots := slotsOf(pairs)
+	slots, steps := slotsOf(pairs), &stepper{store: options.Store}
 	collectors := make([]*collector, len(pairs))
 	for i, pair := range pairs {
 		bound, err := binding.Bind(pair.Contract, pair.Target, pair.Profile)
@@ -82,7 +76,7 @@ func collectAll(ctx context.Context, pairs []Pair, options Options, progress pro
 			return nil, err
 		}
 		c := &collector{
-			pair: pair, binding: bound, options: options, by: runner.String(), slots: slots[pair.Target.Provider], progress: progress,
+			pair: pair, binding: bound, options: options, by: runner.String(), slots: slots[pair.Target.Provider], steps: steps, progress: progress,
 		}
 		collectors[i] = c
 	}
@@ -131,7 +125,9 @@ type collector struct {
 	options  Options
 	by       string // this runner among those that share the run
 	slots    chan struct{}
+	steps    *stepper
 	progress progress
+	planned  []slot
 	run      store.Run
 	idle     bool            // the run was finished when it was opened
 	tape     *cassettes.Tape // of a replay; nil where nothing was recorded
@@ -140,8 +136,8 @@ type collector struct {
 }
 
 func (c *collector) collect(ctx context.Context) (Evidence, error) {
-	plan := c.plan()
 	wait := backoff{longest: c.options.Retry.Poll}
+	follow := c.follow()
 	started := false
 	for {
 		if err := c.open(ctx); err != nil {
@@ -150,17 +146,15 @@ func (c *collector) collect(ctx context.Context) (Evidence, error) {
 		if c.run.RecordID != "" {
 			return c.finished(ctx)
 		}
-		have, err := c.stored(ctx)
-		if err != nil {
+		if err := follow.catchUp(ctx); err != nil {
 			return Evidence{}, err
 		}
+		missing := follow.missing()
 		if !started {
 			started = true
-			c.progress.start(c.pair, len(plan), len(have))
+			c.progress.start(c.pair, len(c.plan()), len(c.plan())-len(missing))
 			defer c.progress.end(c.pair) //nolint:gocritic // started once, ended with the function
 		}
-		missing := have.missing(plan)
-		follow := c.follow(have)
 		due, unplayed := c.due(missing, follow)
 		if len(due) == 0 {
 			evidence := follow.evidence()
@@ -205,25 +199,4 @@ func (c *collector) finished(ctx context.Context) (Evidence, error) {
 		return Evidence{}, err
 	}
 	return Evidence{Pair: c.pair, Options: c.options, Run: c.run, Record: &stored.Record, binding: c.binding, idle: c.idle}, nil
-}
-
-func (c *collector) evidence(have samples) Evidence {
-	e := Evidence{Pair: c.pair, Options: c.options, Run: c.run, Aside: map[int]Sample{}, binding: c.binding}
-	for _, where := range c.plan() {
-		sample, ok := have[where]
-		switch {
-		case !ok:
-		case where.isSample():
-			e.Samples = append(e.Samples, sample)
-		case where.index == canaryCall:
-			e.Canary = &sample
-		case where.index == probeCall:
-			e.Probe = &sample
-		case where.index == freeProbeCall:
-			e.Free = &sample
-		default:
-			e.Aside[where.index] = sample
-		}
-	}
-	return e
 }

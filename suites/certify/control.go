@@ -88,12 +88,7 @@ func (e Evidence) counts(chat *chattemplate.Chat, messages []providers.Message) 
 
 // usageWithout is the provider's count of the first case as it is; 0 where none was seen.
 func (e Evidence) usageWithout() int {
-	for i, sample := range e.Samples {
-		if n := usageOf(e.read[i]); n > 0 && sample.Case == e.Pair.Contract.Cases[0].Name {
-			return n
-		}
-	}
-	return 0
+	return e.account.cases[e.Pair.Contract.Cases[0].Name].usage
 }
 
 func usageOf(read reading) int {

@@ -93,14 +93,22 @@ func (c *collector) prepare(ctx context.Context) error {
 	if c.idle {
 		return c.sameAsBefore(ctx)
 	}
-	have, err := c.stored(ctx)
-	if err != nil {
+	planned := map[slot]bool{}
+	for _, where := range c.plan() {
+		planned[where] = true
+	}
+	within, perCase := true, 0
+	err := c.each(ctx, func(where slot, sample Sample) error {
+		within = within && planned[where]
+		if where.isSample() {
+			perCase = max(perCase, where.index+1)
+		}
+		return c.unmixed(sample)
+	})
+	if err != nil || within {
 		return err
 	}
-	if err := c.unmixed(have); err != nil || have.within(c.plan()) {
-		return err
-	}
-	return &SamplesError{Run: c.run.Name, Taken: have.perCase(), Asked: samplesPerCase(c.pair, c.options)}
+	return &SamplesError{Run: c.run.Name, Taken: perCase, Asked: samplesPerCase(c.pair, c.options)}
 }
 
 // sameAsBefore: the record of a finished run is wanted, however many samples it took, unless another number
@@ -117,20 +125,4 @@ func (c *collector) sameAsBefore(ctx context.Context) error {
 		return nil
 	}
 	return &SamplesError{Run: c.run.Name, Taken: stored.SamplesPerCase, Asked: c.options.Samples, Finished: true}
-}
-
-// within reports whether every sample has its place in the plan.
-func (s samples) within(plan []slot) bool {
-	return len(s)+len(s.missing(plan)) == len(plan)
-}
-
-// perCase is how many samples the case with most of them has.
-func (s samples) perCase() int {
-	most := 0
-	for where := range s {
-		if where.isSample() {
-			most = max(most, where.index+1)
-		}
-	}
-	return most
 }

@@ -175,21 +175,18 @@ func TestWaitingForAnotherRunnerIsSaid(t *testing.T) {
 		ProofDigest: pair.Contract.ProofDigest(pair.Target, pair.Profile),
 	})
 	g.Expect(err).NotTo(HaveOccurred())
-	held := store.SampleClaim{RunID: run.ID, Case: pair.Contract.Cases[2].Name, Index: 3, By: "another", Lease: time.Hour}
-	claimed, err := w.store.ClaimSample(t.Context(), held)
+	held := store.SampleStep{RunID: run.ID, Place: store.Place{Case: pair.Contract.Cases[2].Name, Index: 3}, By: "another", Lease: time.Hour}
+	claimed, err := w.store.StepSamples(t.Context(), []store.SampleStep{held})
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(claimed).To(BeTrue())
+	g.Expect(claimed).To(Equal([]bool{true}))
 
 	// The other runner answers only when it has been said that it is waited for.
 	out := &hearing{text: "claimed by another runner", heard: func() {
-		samples, err := w.store.Samples(t.Context(), run.ID)
-		if err != nil {
-			t.Error(err)
-		}
+		samples := w.stored(run.ID)
 		for _, s := range samples {
 			if s.Case == held.Case && s.Index == 2 {
-				s.Index, s.By = held.Index, held.By
-				if done, err := w.store.FinishSample(t.Context(), s); err != nil || !done {
+				held.Evidence = s.Evidence
+				if done, err := w.store.StepSamples(t.Context(), []store.SampleStep{held}); err != nil || !done[0] {
 					t.Errorf("the other runner's sample: %t, %v", done, err)
 				}
 			}

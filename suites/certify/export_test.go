@@ -22,3 +22,22 @@ func Conclude(ctx context.Context, options Options) (Result, error) {
 	}
 	return result, writeSummary(options, result)
 }
+
+// Samples are the samples of cases on which evidence rests, read from the store.
+func Samples(ctx context.Context, e Evidence) ([]Sample, error) {
+	var all []Sample
+	err := eachSample(ctx, e.Options.Store, e.Run.ID, slot.isSample, func(_ slot, sample Sample) error {
+		all = append(all, sample)
+		return nil
+	})
+	return all, err
+}
+
+// Resting is the same evidence, resting on other samples.
+func (e Evidence) Resting(samples []Sample) Evidence {
+	e.account = newAccount(e.Pair, e.Options, e.binding)
+	for _, sample := range samples {
+		e.account.add(sample)
+	}
+	return e
+}

@@ -1,7 +1,8 @@
 package certify
 
 import (
-	"maps"
+	"context"
+	"slices"
 
 	"github.com/fallproof/fallproof/contracts/certification"
 )
@@ -9,37 +10,62 @@ import (
 // follower watches a run's calls come in, and says when no further one is needed. It is not safe for
 // concurrent use.
 type follower struct {
-	c        *collector
-	have     samples
-	observed map[slot]certification.Observation
-	progress *certification.Progress
-	watch    *observer
-	checked  bool // the first round was judged as a whole
-	weighed  bool // a run whose rates all pass was judged as a whole
-	decided  bool
+	c       *collector
+	account *account
+	others  map[int]Sample // calls that are no samples, by their index
+	checked bool           // the first round was judged as a whole
+	weighed bool           // a run whose rates all pass was judged as a whole
+	decided bool
+	foreign bool // of a sample that was counted here the store has another runner's
 }
 
-// follow starts with what is there already.
-func (c *collector) follow(have samples) *follower {
-	contract := c.pair.Contract
-	f := &follower{
-		c: c, have: samples{}, observed: map[slot]certification.Observation{}, watch: newObserver(c.pair, c.binding),
-		progress: certification.NewProgress(
-			len(contract.Cases)*samplesPerCase(c.pair, c.options), len(contract.Cases), certification.Thresholds(contract.Thresholds)),
+func (c *collector) follow() *follower {
+	return &follower{c: c, account: newAccount(c.pair, c.options, c.binding), others: map[int]Sample{}}
+}
+
+// catchUp adds what the store has and was not seen yet. Where it has other samples than were counted here,
+// it counts anew.
+func (f *follower) catchUp(ctx context.Context) error {
+	switch {
+	case f.foreign:
+		*f = *f.c.follow()
+	case len(f.missing()) == 0, f.over() && !f.c.replays():
+		return nil
 	}
-	for _, where := range c.plan() {
-		if sample, ok := have[where]; ok {
-			f.add(where, sample)
+	planned := places{}
+	for _, where := range f.c.plan() {
+		if place, ok := f.account.grid.place(where); ok {
+			planned.add(place)
 		}
 	}
-	return f
+	wanted := func(where slot) bool {
+		place, ok := f.account.grid.place(where)
+		return !f.has(where) && (!where.isSample() || ok && planned.has(place))
+	}
+	return eachSample(ctx, f.c.options.Store, f.c.run.ID, wanted, func(where slot, sample Sample) error {
+		f.add(where, sample)
+		return nil
+	})
+}
+
+func (f *follower) has(where slot) bool {
+	if place, ok := f.account.grid.place(where); ok {
+		return f.account.seen.has(place)
+	}
+	_, ok := f.others[where.index]
+	return ok
+}
+
+// missing are the calls that were not seen, as planned.
+func (f *follower) missing() []slot {
+	return slices.DeleteFunc(slices.Clone(f.c.plan()), f.has)
 }
 
 func (f *follower) add(where slot, sample Sample) {
-	f.have[where] = sample
 	if where.isSample() {
-		f.observed[where] = f.watch.observe(sample, sample.reading(f.c.pair))
-		f.progress.Add(f.observed[where])
+		f.account.add(sample)
+	} else {
+		f.others[where.index] = sample
 	}
 	if !f.c.options.Complete && !f.decided {
 		f.decided = f.decides()
@@ -47,7 +73,7 @@ func (f *follower) add(where slot, sample Sample) {
 }
 
 // spent: provider trouble has ended the run.
-func (f *follower) spent() bool { return f.progress.Spent() }
+func (f *follower) spent() bool { return f.account.tally.Spent() }
 
 // over: nothing that is still missing can change the verdict.
 func (f *follower) over() bool { return f.decided || f.spent() }
@@ -55,7 +81,7 @@ func (f *follower) over() bool { return f.decided || f.spent() }
 // decides asks the figures first, and the judgement of the whole only at the two moments at which they
 // cannot know: after the first round, when the prompt dimension is settled, and when all rates pass.
 func (f *follower) decides() bool {
-	if f.progress.Rejected() {
+	if f.account.tally.Rejected() {
 		return true
 	}
 	if !f.checked && f.firstRound() {
@@ -64,7 +90,7 @@ func (f *follower) decides() bool {
 			return true
 		}
 	}
-	if f.checked && !f.weighed && f.progress.Certain() {
+	if f.checked && !f.weighed && f.account.tally.Certain() {
 		f.weighed = true
 		return f.verdict() == certification.Certified
 	}
@@ -77,24 +103,31 @@ func (f *follower) firstRound() bool {
 		if where.isSample() && where.index > 0 {
 			return true
 		}
-		if _, ok := f.have[where]; !ok {
+		if !f.has(where) {
 			return false
 		}
 	}
 	return true
 }
 
-// evidence is what is there, with what was seen of it.
+// evidence is what was seen.
 func (f *follower) evidence() Evidence {
-	e := f.c.evidence(f.have)
-	e.observed = maps.Clone(f.observed)
+	e := Evidence{
+		Pair: f.c.pair, Options: f.c.options, Run: f.c.run, Aside: map[int]Sample{}, binding: f.c.binding, account: f.account,
+	}
+	for index, sample := range f.others {
+		switch index {
+		case canaryCall:
+			e.Canary = &sample
+		case probeCall:
+			e.Probe = &sample
+		case freeProbeCall:
+			e.Free = &sample
+		default:
+			e.Aside[index] = sample
+		}
+	}
 	return e
 }
 
-func (f *follower) verdict() certification.Verdict {
-	judgement, err := judge(f.evidence())
-	if err != nil {
-		return certification.Inconclusive // said when the run is judged
-	}
-	return judgement.Verdict
-}
+func (f *follower) verdict() certification.Verdict { return f.evidence().judgement().Verdict }

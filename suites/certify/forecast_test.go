@@ -26,7 +26,7 @@ func TestForecast(t *testing.T) {
 	g.Expect(forecast.OutputTokens).To(Equal(forecast.Calls * 1024))
 	g.Expect(forecast.Counted).To(BeTrue())
 	sent := 0
-	for _, call := range append(evidence.Samples, *evidence.Canary, *evidence.Probe, *evidence.Free) {
+	for _, call := range append(w.samples(evidence), *evidence.Canary, *evidence.Probe, *evidence.Free) {
 		answer, err := value.Decode([]byte(call.Seen.Answer))
 		g.Expect(err).NotTo(HaveOccurred())
 		counted, _ := value.At(answer, "/usage/prompt_tokens")

@@ -1,7 +1,7 @@
 package certify
 
 import (
-	"crypto/sha256"
+	"hash/maphash"
 	"strconv"
 	"strings"
 	"time"
@@ -20,58 +20,60 @@ const reasonNotFresh = "not_fresh"
 // seconds answer alike within a second.
 const sameAnswerAfter = 2 * time.Second
 
-// freshness remembers a run's calls and answers, as hashes.
+// freshness remembers a run's calls and answers, as hashes: some 50 bytes a sample.
 type freshness struct {
-	calls   map[string]slot // by attempt id
-	answers map[[sha256.Size]byte]span
+	seed    maphash.Seed
+	calls   map[uint64]int32 // the sample's place, by the attempt id
+	answers map[uint64]span  // of those that carry what must differ between two
 }
 
-// span is when equal answers arrived: the first and the last of them.
-type span struct{ first, last time.Time }
+// span is when equal answers arrived: the first and the last of them, in nanoseconds.
+type span struct{ first, last int64 }
 
 func newFreshness() freshness {
-	return freshness{calls: map[string]slot{}, answers: map[[sha256.Size]byte]span{}}
+	return freshness{seed: maphash.MakeSeed(), calls: map[uint64]int32{}, answers: map[uint64]span{}}
 }
 
 // stale says why an answer is no live evidence, or "" where nothing speaks against it, and remembers it.
-func (f freshness) stale(s Sample) string {
+func (f freshness) stale(g grid, s Sample) string {
 	if s.Seen.AttemptID == "" {
 		return ""
 	}
-	why := f.why(s)
-	if _, known := f.calls[s.Seen.AttemptID]; !known {
-		f.calls[s.Seen.AttemptID] = slot{s.Case, s.Index}
+	why := f.why(g, s)
+	call := maphash.String(f.seed, s.Seen.AttemptID)
+	if _, known := f.calls[call]; !known {
+		place, _ := g.place(slot{s.Case, s.Index})
+		f.calls[call] = int32(place) //nolint:gosec // a run has fewer samples
 	}
-	hash := sha256.Sum256([]byte(s.Seen.Answer))
-	seen, known := f.answers[hash]
+	if !identified(s.Seen.Answer) {
+		return why
+	}
+	answer, at := maphash.String(f.seed, s.Seen.Answer), s.Seen.Finished.UnixNano()
+	seen, known := f.answers[answer]
 	if !known {
-		seen = span{s.Seen.Finished, s.Seen.Finished}
+		seen = span{at, at}
 	}
-	if s.Seen.Finished.Before(seen.first) {
-		seen.first = s.Seen.Finished
-	}
-	if s.Seen.Finished.After(seen.last) {
-		seen.last = s.Seen.Finished
-	}
-	f.answers[hash] = seen
+	f.answers[answer] = span{min(seen.first, at), max(seen.last, at)}
 	return why
 }
 
-func (f freshness) why(s Sample) string {
+func (f freshness) why(g grid, s Sample) string {
 	if why := cacheHeaders(s.Seen.Header); why != "" {
 		return why
 	}
 	if id := bornOf(s.Seen.Answer); id != "" && id != s.Seen.AttemptID {
 		return "the answer says of itself that it belongs to another call, " + id
 	}
-	if other, known := f.calls[s.Seen.AttemptID]; known {
+	if place, known := f.calls[maphash.String(f.seed, s.Seen.AttemptID)]; known {
+		other := g.slot(int(place))
 		return "the same call as for case " + strconv.Quote(other.name) + ", sample " + strconv.Itoa(other.index)
 	}
-	seen, known := f.answers[sha256.Sum256([]byte(s.Seen.Answer))]
-	if !known || !identified(s.Seen.Answer) {
+	seen, known := f.answers[maphash.String(f.seed, s.Seen.Answer)]
+	if !known {
 		return ""
 	}
-	apart := max(s.Seen.Started.Sub(seen.first).Abs(), s.Seen.Started.Sub(seen.last).Abs())
+	began := s.Seen.Started
+	apart := max(began.Sub(time.Unix(0, seen.first)).Abs(), began.Sub(time.Unix(0, seen.last)).Abs())
 	if apart >= sameAnswerAfter {
 		return "the same answer, to its id and creation time, came " + apart.Round(time.Second).String() + " apart"
 	}

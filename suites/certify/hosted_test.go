@@ -219,7 +219,7 @@ func TestQuestionsAreAskedOnce(t *testing.T) {
 	asked := w.simulator.Questions(simulator.Filter{Model: "faithful"})
 	g.Expect(asked).To(HaveLen(1 + 3*len(pair.Contract.Cases)))
 	calls := len(w.simulator.Ledger())
-	g.Expect(calls).To(Equal(len(evidence.Samples) + 4)) // canary, two probes of the schema, control tokens
+	g.Expect(calls).To(Equal(len(w.samples(evidence)) + 4)) // canary, two probes of the schema, control tokens
 	g.Expect(forecast.Calls).To(Equal(calls), "questions are not paid for")
 
 	again, _ := w.certify(pair, options)

@@ -1,12 +1,9 @@
 package certify
 
 import (
-	"slices"
-
 	"github.com/google/uuid"
 
 	"github.com/fallproof/fallproof/contracts"
-	"github.com/fallproof/fallproof/contracts/binding"
 	"github.com/fallproof/fallproof/contracts/certification"
 	"github.com/fallproof/fallproof/contracts/prompt"
 	"github.com/fallproof/fallproof/providers"
@@ -18,9 +15,6 @@ func Judge(e Evidence) (certification.Record, error) {
 	if e.Record != nil {
 		return *e.Record, nil
 	}
-	if err := e.prepare(); err != nil {
-		return certification.Record{}, err
-	}
 	id, err := uuid.NewV7()
 	if err != nil {
 		return certification.Record{}, err
@@ -31,11 +25,11 @@ func Judge(e Evidence) (certification.Record, error) {
 	record.Verdict, record.Dimensions = judgement.Verdict, judgement.Dimensions
 	record.PassAll, record.Latency, record.Enforcement = judgement.PassAll, judgement.Latency, e.enforcement()
 	record.Cases = judgement.Cases
-	record.Planned, record.Taken, record.SamplesPerCase = e.planned(), len(e.Samples), samplesPerCase(e.Pair, e.Options)
+	record.Planned, record.Taken, record.SamplesPerCase = planned(e.Pair, e.Options), e.account.tally.Taken(), samplesPerCase(e.Pair, e.Options)
 	tried := worthOf(e.Pair.Contract).mutation
 	record.Mutation = &tried
 	record.Parameters = e.parameters()
-	record.ServedModels, record.Fingerprints = e.served()
+	record.ServedModels, record.Fingerprints = e.account.models.list(), e.account.prints.list()
 	record.Warnings = append(e.warnings(record), judgement.Remarks...)
 	if why := e.notLive(); why != "" {
 		record.Source = providers.SourceSimulated
@@ -45,41 +39,14 @@ func Judge(e Evidence) (certification.Record, error) {
 	return record, nil
 }
 
-// judge is the judgement of evidence that is still coming in.
-func judge(e Evidence) (certification.Judgement, error) {
-	if err := e.prepare(); err != nil {
-		return certification.Judgement{}, err
-	}
-	return e.judgement(), nil
-}
-
+// judgement may be asked for while evidence still comes in.
 func (e Evidence) judgement() certification.Judgement {
-	return certification.Judge(certification.Evidence{
-		Planned:            e.planned(),
-		Thresholds:         certification.Thresholds(e.Pair.Contract.Thresholds),
+	return e.account.tally.Judge(certification.Circumstances{
 		Checks:             e.census(),
-		Samples:            e.observe(),
 		Deadline:           e.Pair.Timeout,
 		Enforcement:        e.enforcement(),
 		RequireEnforcement: e.Pair.Contract.Requires(contracts.RequireEnforcement),
 	})
-}
-
-// prepare does once what the parts of the judgement all need.
-func (e *Evidence) prepare() error {
-	if e.binding == nil {
-		bound, err := binding.Bind(e.Pair.Contract, e.Pair.Target, e.Pair.Profile)
-		if err != nil {
-			return err
-		}
-		e.binding = bound
-	}
-	e.prompt = prompt.Judge(e.Pair.Contract, e.Pair.Target, e.Pair.Profile, e.count)
-	e.read = make([]reading, len(e.Samples))
-	for i, sample := range e.Samples {
-		e.read[i] = sample.reading(e.Pair)
-	}
-	return nil
 }
 
 // heading is what a record says before anything was judged.
@@ -93,43 +60,18 @@ func (e Evidence) heading() certification.Record {
 	}
 }
 
-// parameters are read off the first body that was sent: the census has compared all of them with what
+// parameters are read off the first body that was seen: the census has compared all of them with what
 // is declared, so where one differs it says so.
 func (e Evidence) parameters() certification.Parameters {
 	read := certification.Parameters{}
-	for _, sample := range e.Samples {
-		if sample.Seen.Request == "" {
-			continue
-		}
-		if parameters, err := certification.ReadParameters([]byte(sample.Seen.Request), e.Pair.Profile); err == nil {
-			read = parameters
-			break
-		}
+	if e.account.parameters != nil {
+		read = *e.account.parameters
 	}
 	read.TokenChecks = "verified"
-	for _, f := range e.prompt {
+	for _, f := range e.account.prompt {
 		if f.Reason == prompt.NotVerified {
 			read.TokenChecks = string(prompt.NotVerified)
 		}
 	}
 	return read
-}
-
-// served lists, sorted, which models and fingerprints answered.
-func (e Evidence) served() (models, fingerprints []string) {
-	models, fingerprints = []string{}, []string{}
-	add := func(list []string, name string) []string {
-		if name == "" || slices.Contains(list, name) {
-			return list
-		}
-		return append(list, name)
-	}
-	for _, read := range e.read {
-		out := read.outcome
-		models = add(models, out.ServedModel)
-		fingerprints = add(fingerprints, out.Fingerprint)
-	}
-	slices.Sort(models)
-	slices.Sort(fingerprints)
-	return models, fingerprints
 }

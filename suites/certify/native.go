@@ -92,8 +92,8 @@ func (e Evidence) compared(chat *chattemplate.Chat, number int, wire []providers
 	if err != nil || !counted {
 		return nativeFinding{status: certification.CheckPassed}
 	}
-	if e.differ(len(ids), counts.Text) {
-		return nativeFails(reasonServerCount, "the server counts %d tokens of the prompt, %s counts %d", len(ids), e.tokenizer(), counts.Text)
+	if differ(e.Pair.Profile, len(ids), counts.Text) {
+		return nativeFails(reasonServerCount, "the server counts %d tokens of the prompt, %s counts %d", len(ids), tokenizerOf(e.Pair.Profile), counts.Text)
 	}
 	return nativeFinding{status: certification.CheckPassed}
 }

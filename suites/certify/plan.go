@@ -3,9 +3,9 @@ package certify
 import (
 	"context"
 	"fmt"
-	"unique"
 
 	"github.com/fallproof/fallproof/providers"
+	"github.com/fallproof/fallproof/service/store"
 )
 
 // slot is one call's place in the run.
@@ -17,9 +17,17 @@ type slot struct {
 // isSample says whether a call is a sample of a case, which counts in rates.
 func (s slot) isSample() bool { return s.name != noCase }
 
+// stored is the call's place in the store.
+func (s slot) stored() store.Place { return store.Place{Case: s.name, Index: s.index} }
+
 // plan lists what is no sample, then the first sample of every case, then the second …, so that a target
 // that fails every time is seen with every input before money is spent on repetitions.
-func (c *collector) plan() []slot { return planOf(c.pair, c.options) }
+func (c *collector) plan() []slot {
+	if c.planned == nil {
+		c.planned = planOf(c.pair, c.options)
+	}
+	return c.planned
+}
 
 func planOf(p Pair, o Options) []slot {
 	plan := []slot{{noCase, canaryCall}}
@@ -35,32 +43,40 @@ func planOf(p Pair, o Options) []slot {
 	return plan
 }
 
-// samples are the finished calls of a run by their place.
+// samples are finished calls of a run by their place.
 type samples map[slot]Sample
 
-func (c *collector) stored(ctx context.Context) (samples, error) {
-	rows, err := c.options.Store.Samples(ctx, c.run.ID)
-	if err != nil {
-		return nil, err
-	}
-	have := samples{}
-	for _, row := range rows {
-		sample, err := decodeSample(row)
-		if err != nil {
-			return nil, fmt.Errorf("stored sample %d of case %q: %w", row.Index, row.Case, err)
-		}
-		sample.Seen.Request = unique.Make(sample.Seen.Request).Value() // all samples of a case share it
-		have[slot{row.Case, row.Index}] = sample
-	}
-	return have, nil
+// pageSize is how many samples are read of the store at once.
+const pageSize = 64
+
+// each hands over the finished samples of the run, by case and index, and never holds more than a page of them.
+func (c *collector) each(ctx context.Context, take func(slot, Sample) error) error {
+	return eachSample(ctx, c.options.Store, c.run.ID, func(slot) bool { return true }, take)
 }
 
-func (s samples) missing(plan []slot) []slot {
-	var missing []slot
-	for _, where := range plan {
-		if _, ok := s[where]; !ok {
-			missing = append(missing, where)
+// eachSample hands over those finished samples of a run that are wanted.
+func eachSample(ctx context.Context, kept store.Certifications, runID string, wanted func(slot) bool, take func(slot, Sample) error) error {
+	for after := store.FirstPlace; ; {
+		rows, err := kept.Samples(ctx, runID, after, pageSize)
+		if err != nil {
+			return err
 		}
+		for _, row := range rows {
+			where := slot{row.Case, row.Index}
+			if !wanted(where) {
+				continue
+			}
+			sample, err := decodeSample(row)
+			if err != nil {
+				return fmt.Errorf("stored sample %d of case %q: %w", row.Index, row.Case, err)
+			}
+			if err := take(where, sample); err != nil {
+				return err
+			}
+		}
+		if len(rows) < pageSize {
+			return nil
+		}
+		after = rows[len(rows)-1].Place
 	}
-	return missing
 }

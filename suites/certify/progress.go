@@ -15,6 +15,8 @@ type progress interface {
 	sample(pair Pair)
 	// waiting is called at every look that finds all that is left claimed by another runner.
 	waiting(pair Pair, samples int, atMost time.Duration)
+	// interrupted is called where calls that are under way are waited for, and no other is made.
+	interrupted(pair Pair)
 	end(pair Pair)
 	close()
 }
@@ -36,11 +38,15 @@ func waitingText(pair Pair, samples int, atMost time.Duration) string {
 		samples, noun, pair, verb, claims, atMost.Round(time.Second))
 }
 
+// interruptedText tells why it does not end at once.
+const interruptedText = "interrupted: waiting for the calls that are under way, which are paid for; interrupt again to hang up"
+
 type silentProgress struct{}
 
 func (silentProgress) start(Pair, int, int)             {}
 func (silentProgress) sample(Pair)                      {}
 func (silentProgress) waiting(Pair, int, time.Duration) {}
+func (silentProgress) interrupted(Pair)                 {}
 func (silentProgress) end(Pair)                         {}
 func (silentProgress) close()                           {}
 
@@ -55,6 +61,8 @@ type lineProgress struct {
 	told  int             // tenths
 	left  map[string]int  // calls that a pair has not made yet
 	waits map[string]bool // pairs of which a wait was told
+
+	stopped bool // an interrupt was told
 }
 
 func (l *lineProgress) start(pair Pair, total, done int) {
@@ -87,6 +95,16 @@ func (l *lineProgress) waiting(pair Pair, samples int, atMost time.Duration) {
 	}
 	l.waits[pair.String()] = true
 	fmt.Fprintln(l.out, waitingText(pair, samples, atMost))
+}
+
+// interrupted is told once for all pairs.
+func (l *lineProgress) interrupted(Pair) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.stopped {
+		l.stopped = true
+		fmt.Fprintln(l.out, interruptedText)
+	}
 }
 
 // end takes calls that will not be made out of the total, so that the estimate stays true.
@@ -160,6 +178,12 @@ func (b *barProgress) waiting(pair Pair, samples int, atMost time.Duration) {
 	}
 	b.wait = pair.String()
 	b.bar.Describe(waitingText(pair, samples, atMost))
+}
+
+func (b *barProgress) interrupted(Pair) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.bar.Describe(interruptedText)
 }
 
 // resume ends the description of a pair's wait.

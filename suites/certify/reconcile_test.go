@@ -3,7 +3,6 @@ package certify_test
 import (
 	"context"
 	"regexp"
-	"slices"
 	"testing"
 	"time"
 
@@ -143,7 +142,7 @@ func TestFindableIsCertified(t *testing.T) {
 				want -= 2 // there is no schema that an order could break
 			}
 			g.Expect(logged).To(HaveLen(want), "an id is used once")
-			for _, sample := range append(slices.Clone(evidence.Samples), *evidence.Canary) {
+			for _, sample := range append(w.samples(evidence), *evidence.Canary) {
 				entry := logged[sample.Seen.AttemptID]
 				g.Expect(entry.Request).To(Equal(sample.Seen.Request))
 				g.Expect(sample.Seen.Responses).To(Equal(pair.Profile.Reconcile == providers.ReconcileResponses))
@@ -186,15 +185,13 @@ func TestResumeOfResponses(t *testing.T) {
 	record, evidence := w.certify(pair, options)
 	g.Expect(record.Verdict).To(Equal(certification.Certified), "%+v", record.Dimensions)
 	g.Expect(w.simulator.Ledger()).To(HaveLen(calls), "what was kept was not called again")
-	kept, err := w.store.Samples(t.Context(), evidence.Run.ID)
-	g.Expect(err).NotTo(HaveOccurred())
+	kept := w.stored(evidence.Run.ID)
 	for _, sample := range kept {
 		g.Expect(sample.Evidence).To(ContainSubstring(`"responses":true`))
 	}
 
 	_, evidence = w.certify(w.pair("support-triage", "faithful"), options)
-	kept, err = w.store.Samples(t.Context(), evidence.Run.ID)
-	g.Expect(err).NotTo(HaveOccurred())
+	kept = w.stored(evidence.Run.ID)
 	g.Expect(kept).To(HaveLen(calls))
 	for _, sample := range kept {
 		g.Expect(sample.Evidence).NotTo(ContainSubstring(`"responses":`), "as it was stored before there were responses")

@@ -37,7 +37,11 @@ func (j judged) cassette(ctx context.Context, options Options) (cassettes.Casset
 	pair := j.evidence.Pair
 	recorded := cassettes.Cassette{Contract: pair.Contract.Name, Target: pair.Target.String(), Source: j.record.Source}
 	c := &collector{pair: pair, binding: j.evidence.binding, options: options, run: j.evidence.Run}
-	have, err := c.stored(ctx)
+	have := samples{}
+	err := c.each(ctx, func(where slot, sample Sample) error {
+		have[where] = sample
+		return nil
+	})
 	if err != nil {
 		return recorded, err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/fallproof/fallproof/contracts/certification"
 	"github.com/fallproof/fallproof/providers"
@@ -50,13 +51,11 @@ func (c *collector) load() error {
 	return err
 }
 
-// unmixed refuses a run that has begun the other way. A mixture that comes about all the same, by two
-// runners at once, is judged as a replay.
-func (c *collector) unmixed(have samples) error {
-	for _, sample := range have {
-		if replayed := sample.Replayed != ""; replayed != c.replays() {
-			return &MixedError{Run: c.run.Name, Replayed: replayed}
-		}
+// unmixed refuses a sample that came the other way than this run's do. A mixture that comes about all the
+// same, by two runners at once, is judged as a replay.
+func (c *collector) unmixed(sample Sample) error {
+	if replayed := sample.Replayed != ""; replayed != c.replays() {
+		return &MixedError{Run: c.run.Name, Replayed: replayed}
 	}
 	return nil
 }
@@ -161,23 +160,35 @@ func (c *collector) played(where slot) (Sample, error) {
 
 // play stores what was recorded, as work does with what it hears.
 func (c *collector) play(ctx context.Context, due []slot) (taken int, err error) {
-	for _, where := range due {
-		claimed, err := c.options.Store.ClaimSample(ctx, store.SampleClaim{
-			RunID: c.run.ID, Case: where.name, Index: where.index, By: c.by, Lease: c.lease(),
-		})
+	for batch := range slices.Chunk(due, pageSize) {
+		claims := make([]store.SampleStep, len(batch))
+		for i, where := range batch {
+			claims[i] = store.SampleStep{RunID: c.run.ID, Place: where.stored(), By: c.by, Lease: c.lease()}
+		}
+		claimed, err := c.options.Store.StepSamples(ctx, claims)
 		if err != nil {
 			return taken, err
 		}
-		if !claimed {
-			continue
+		var finish []store.SampleStep
+		for i, where := range batch {
+			if !claimed[i] {
+				continue
+			}
+			text, err := c.ready[where].encode()
+			if err != nil {
+				return taken, err
+			}
+			finish = append(finish, store.SampleStep{RunID: c.run.ID, Place: where.stored(), By: c.by, Evidence: text})
 		}
-		_, done, err := c.store(ctx, where, c.ready[where])
+		finished, err := c.options.Store.StepSamples(ctx, finish)
 		if err != nil {
 			return taken, err
 		}
-		if done {
-			taken++
-			c.progress.sample(c.pair)
+		for _, done := range finished {
+			if done {
+				taken++
+				c.progress.sample(c.pair)
+			}
 		}
 	}
 	return taken, nil

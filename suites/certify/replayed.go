@@ -25,7 +25,7 @@ func (e Evidence) sayReplayed(record *certification.Record) {
 			first.UTC().Format(time.RFC3339), last.UTC().Format(time.RFC3339))
 	}
 	record.Warnings = append(record.Warnings, certification.Finding{Reason: warningReplayed, Count: 1, Detail: detail})
-	why := e.simulated()
+	why := e.account.simulated
 	if why == "" && ok && from != string(providers.SourceLive) {
 		why = "the cassette says that it was recorded from a provider of source " + from
 	}
@@ -34,23 +34,26 @@ func (e Evidence) sayReplayed(record *certification.Record) {
 	}
 }
 
-// all are the calls that were seen, those of cases and the others.
-func (e Evidence) all() []Sample {
-	all := e.Samples[:len(e.Samples):len(e.Samples)]
+// others are the calls that are no samples of cases.
+func (e Evidence) others() []Sample {
+	var others []Sample
 	for _, other := range []*Sample{e.Canary, e.Probe, e.Free} {
 		if other != nil {
-			all = append(all, *other)
+			others = append(others, *other)
 		}
 	}
 	for _, index := range slices.Sorted(maps.Keys(e.Aside)) {
-		all = append(all, e.Aside[index])
+		others = append(others, e.Aside[index])
 	}
-	return all
+	return others
 }
 
 // recordedFrom is the source that the cassette claims; ok is false where nothing was played.
 func (e Evidence) recordedFrom() (from string, ok bool) {
-	for _, sample := range e.all() {
+	if e.account.recorded != nil {
+		return *e.account.recorded, true
+	}
+	for _, sample := range e.others() {
 		if sample.Replayed != "" {
 			return sample.Replayed, true
 		}
@@ -60,15 +63,11 @@ func (e Evidence) recordedFrom() (from string, ok bool) {
 
 // span is from when to when the answers came.
 func (e Evidence) span() (first, last time.Time) {
-	for _, sample := range e.all() {
-		if started := sample.Seen.Started; !started.IsZero() && (first.IsZero() || started.Before(first)) {
-			first = started
-		}
-		if finished := sample.Seen.Finished; finished.After(last) {
-			last = finished
-		}
+	calls := e.account.calls
+	for _, sample := range e.others() {
+		calls = calls.with(sample)
 	}
-	return first, last
+	return calls.first, calls.last
 }
 
 // unplayed takes every figure out of a judgement that rests on a recording of other requests.

@@ -167,7 +167,7 @@ func finish(ctx context.Context, options Options, all []judged, result *Result) 
 			result.addEarlier(j.record, earlier)
 			continue
 		}
-		packed, err := j.evidence.artifact(j.record)
+		packed, err := j.evidence.artifact(ctx, j.record)
 		if err != nil {
 			return fmt.Errorf("certify %s: %w", j.evidence.Pair, err)
 		}

@@ -102,8 +102,7 @@ func TestTwoRunnersShareOneRun(t *testing.T) {
 	g.Expect(won[0] != won[1]).To(BeTrue(), "one of them wrote it")
 	g.Expect(stored[0].Verdict).To(Equal(certification.Certified))
 	runners := map[string]bool{}
-	samples, err := w.store.Samples(t.Context(), stored[0].RunID)
-	g.Expect(err).NotTo(HaveOccurred())
+	samples := w.stored(stored[0].RunID)
 	for _, s := range samples {
 		runners[s.By] = true
 	}
@@ -124,15 +123,15 @@ func TestClaimOfADeadRunner(t *testing.T) {
 	})
 	g.Expect(err).NotTo(HaveOccurred())
 	lost := pair.Contract.Cases[2].Name
-	claimed, err := w.store.ClaimSample(t.Context(), store.SampleClaim{
-		RunID: run.ID, Case: lost, Index: 3, By: "the dead one", Lease: 300 * time.Millisecond,
-	})
+	claimed, err := w.store.StepSamples(t.Context(), []store.SampleStep{{
+		RunID: run.ID, Place: store.Place{Case: lost, Index: 3}, By: "the dead one", Lease: 300 * time.Millisecond,
+	}})
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(claimed).To(BeTrue())
+	g.Expect(claimed).To(Equal([]bool{true}))
 
 	record, evidence := w.certify(pair, options)
 	g.Expect(evidence.Run.ID).To(Equal(id))
-	g.Expect(evidence.Samples).To(HaveLen(calls - 3))
+	g.Expect(w.samples(evidence)).To(HaveLen(calls - 3))
 	g.Expect(record.Verdict).To(Equal(certification.Certified))
 	g.Expect(w.simulator.Ledger()).To(HaveLen(calls))
 }
@@ -144,7 +143,7 @@ func TestEveryCallIsInTheEvidence(t *testing.T) {
 	w := newWorld(t)
 	_, evidence := w.certify(w.pair("support-triage", "rate-limited"), w.options())
 	kept := map[string]bool{}
-	finished := evidence.Samples
+	finished := w.samples(evidence)
 	if evidence.Canary != nil { // called off where the budget was spent before its last try
 		finished = append(finished, *evidence.Canary)
 	}
@@ -182,7 +181,7 @@ func TestTroubleThatPasses(t *testing.T) {
 	record, evidence := w.certify(pair, w.options())
 	g.Expect(record.Verdict).To(Equal(certification.Certified), "%+v", record.Dimensions)
 	tries := 0
-	for _, sample := range evidence.Samples {
+	for _, sample := range w.samples(evidence) {
 		tries += len(sample.Before)
 	}
 	g.Expect(tries).To(Equal(8), "the first call of each case was refused, and made again")

@@ -198,11 +198,11 @@ func TestStale(t *testing.T) {
 		{"a hit", Sample{Seen: Seen{AttemptID: "b", Header: map[string]string{"Cf-Cache-Status": "HIT"}}}, true},
 		{"a miss", Sample{Seen: Seen{AttemptID: "b", Header: map[string]string{"X-Cache": "MISS, MISS"}}}, false},
 	} {
-		fresh := newFreshness()
+		fresh, cases := newFreshness(), grid{[]string{"one"}, map[string]int{"one": 0}}
 		for _, earlier := range before {
-			fresh.stale(earlier)
+			fresh.stale(cases, earlier)
 		}
-		if why := fresh.stale(row.sample); (why != "") != row.stale {
+		if why := fresh.stale(cases, row.sample); (why != "") != row.stale {
 			t.Errorf("%s: %q", row.name, why)
 		}
 	}

@@ -82,23 +82,21 @@ func (e Evidence) notLive() string {
 	if e.Pair.Profile.Source != providers.SourceLive {
 		return ""
 	}
-	return e.simulated()
+	return e.account.simulated
 }
 
-// simulated says by what one can see that no live provider answered; "" where nothing shows it.
-func (e Evidence) simulated() string {
-	if e.Pair.LiveOnLoopback {
+// simulatedBy says by what one can see in a sample that no live provider answered; "" where nothing shows it.
+func simulatedBy(pair Pair, sample Sample) string {
+	if pair.LiveOnLoopback {
 		return ""
 	}
-	for _, sample := range e.Samples {
-		address, err := netip.ParseAddr(sample.Seen.Peer)
-		if err == nil && address.Unmap().IsLoopback() {
-			return fmt.Sprintf("%s is this machine; where a real model listens there, say live_on_loopback: true under providers.%s",
-				address, e.Pair.Target.Provider)
-		}
-		if sample.Seen.Header["Server"] == simulator.ServerName {
-			return "a simulator answered"
-		}
+	address, err := netip.ParseAddr(sample.Seen.Peer)
+	if err == nil && address.Unmap().IsLoopback() {
+		return fmt.Sprintf("%s is this machine; where a real model listens there, say live_on_loopback: true under providers.%s",
+			address, pair.Target.Provider)
+	}
+	if sample.Seen.Header["Server"] == simulator.ServerName {
+		return "a simulator answered"
 	}
 	return ""
 }

@@ -1,6 +1,7 @@
 package certify
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -8,7 +9,6 @@ import (
 	"fmt"
 	"sync"
 	"time"
-	"unique"
 
 	"github.com/google/uuid"
 
@@ -20,77 +20,115 @@ import (
 // errSpent ends the work on a pair whose trouble budget is spent; what is in flight is called off.
 var errSpent = errors.New("the provider's trouble spent the budget")
 
+// shift is one go at the calls that are missing.
+type shift struct {
+	c      *collector
+	follow *follower
+	calls  context.Context // of the calls: an interrupt lets those that are under way come to their end
+	hangUp context.CancelCauseFunc
+
+	mu    sync.Mutex
+	taken int
+	kept  sync.WaitGroup // samples on their way into the store
+}
+
 // work makes the missing calls that no other runner holds, until the run is over, and returns how many it
-// finished.
+// finished. When ctx ends no further call is made; those that are under way are waited for and kept, since
+// they are paid for.
 func (c *collector) work(ctx context.Context, missing []slot, follow *follower) (taken int, err error) {
 	if c.replays() {
 		return c.play(ctx, missing)
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+	s := &shift{c: c, follow: follow}
+	s.calls, s.hangUp = context.WithCancelCause(context.WithoutCancel(ctx))
+	defer s.hangUp(nil)
+	defer context.AfterFunc(ctx, func() { c.progress.interrupted(c.pair) })()
 	queue := make(chan slot, len(missing))
 	for _, where := range missing {
 		queue <- where
 	}
 	close(queue)
-
-	var mu sync.Mutex
-	finish := func(where slot, sample Sample) {
-		mu.Lock()
-		defer mu.Unlock()
-		taken++
-		c.progress.sample(c.pair)
-		follow.add(where, sample)
-		if follow.spent() {
-			cancel(errSpent)
-		}
-	}
-	over := func() bool {
-		mu.Lock()
-		defer mu.Unlock()
-		return follow.over()
-	}
 	var workers sync.WaitGroup
 	for range min(cap(c.slots), len(missing)) {
 		workers.Go(func() {
 			for where := range queue {
-				if over() { // what is under way is paid for and counts
+				if !s.one(ctx, where) {
 					return
-				}
-				sample, done, err := c.take(ctx, where)
-				switch {
-				case err != nil:
-					cancel(err)
-					return
-				case done:
-					finish(where, sample)
 				}
 			}
 		})
 	}
 	workers.Wait()
-	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, errSpent) {
-		return taken, cause
+	s.kept.Wait()
+	if cause := context.Cause(s.calls); cause != nil && !errors.Is(cause, errSpent) {
+		return s.taken, cause
 	}
-	return taken, nil
+	return s.taken, context.Cause(ctx)
 }
 
-// take claims one sample, calls the target until it answers or the tries are used up, and stores what
-// was seen. done is false where another runner has the sample, or had it first.
-func (c *collector) take(ctx context.Context, where slot) (Sample, bool, error) {
-	sample := Sample{Case: where.name, Index: where.index, DeadlineMS: c.pair.Timeout.Milliseconds()}
+// one takes one sample; false ends the work.
+func (s *shift) one(ctx context.Context, where slot) bool {
+	if ctx.Err() != nil || s.calls.Err() != nil || s.over() { // what is under way counts all the same
+		return false
+	}
+	sample, done, err := s.c.take(ctx, s.calls, where)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return false
+	case err != nil:
+		s.hangUp(err)
+		return false
+	case done:
+		s.finish(ctx, where, sample)
+	}
+	return true
+}
+
+func (s *shift) over() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.follow.over()
+}
+
+// finish counts a sample and has it stored meanwhile.
+func (s *shift) finish(ctx context.Context, where slot, sample Sample) {
+	s.kept.Go(func() {
+		ours, err := s.c.keep(context.WithoutCancel(ctx), where, sample)
+		if err != nil {
+			s.hangUp(err)
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if ours {
+			s.taken++
+		}
+		s.follow.foreign = s.follow.foreign || !ours
+	})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.c.progress.sample(s.c.pair)
+	s.follow.add(where, sample)
+	if s.follow.spent() {
+		s.hangUp(errSpent)
+	}
+}
+
+// take claims one sample and calls the target until it answers or the tries are used up. done is false where
+// another runner has the sample.
+func (c *collector) take(ctx, calls context.Context, where slot) (sample Sample, done bool, err error) {
+	sample = Sample{Case: where.name, Index: where.index, DeadlineMS: c.pair.Timeout.Milliseconds()}
 	request, err := c.request(where, &sample)
 	if err != nil {
 		sample.Unrenderable = err.Error()
 	}
 	for try := 0; ; try++ {
-		claimed, err := c.once(ctx, where, &sample, request)
+		claimed, err := c.once(ctx, calls, where, &sample, request)
 		if err != nil || !claimed {
 			return sample, false, err
 		}
 		read := sample.reading(c.pair)
 		if !read.trouble || !read.retryable || try >= c.options.Retry.Extra {
-			break
+			return sample, true, nil
 		}
 		if err := sleep(ctx, c.options.Retry.pause(try, read.outcome.RetryAfter)); err != nil {
 			return sample, false, err
@@ -99,25 +137,23 @@ func (c *collector) take(ctx context.Context, where slot) (Sample, bool, error) 
 		failed.Request = "" // the next try sends the same
 		sample.Before = append(sample.Before, failed)
 	}
-	return c.store(ctx, where, sample)
 }
 
 // once takes a slot of the provider, then the claim (so that no claim runs out while it waits for a
 // slot), then makes one call. The claim is taken anew for each try, which renews it.
-func (c *collector) once(ctx context.Context, where slot, sample *Sample, request providers.Request) (claimed bool, err error) {
+func (c *collector) once(ctx, calls context.Context, where slot, sample *Sample, request providers.Request) (claimed bool, err error) {
 	select {
 	case c.slots <- struct{}{}:
 		defer func() { <-c.slots }()
 	case <-ctx.Done():
 		return false, ctx.Err()
+	case <-calls.Done():
+		return false, calls.Err()
 	}
-	if ctx.Err() != nil {
-		return false, ctx.Err() // no claim that nobody would work on
+	if err := cmp.Or(ctx.Err(), calls.Err()); err != nil {
+		return false, err // no claim that nobody would work on
 	}
-	claimed, err = c.options.Store.ClaimSample(ctx, store.SampleClaim{
-		RunID: c.run.ID, Case: where.name, Index: where.index, By: c.by,
-		Lease: c.lease(),
-	})
+	claimed, err = c.steps.take(ctx, store.SampleStep{RunID: c.run.ID, Place: where.stored(), By: c.by, Lease: c.lease()})
 	if err != nil || !claimed || sample.Unrenderable != "" {
 		return claimed, err
 	}
@@ -126,14 +162,13 @@ func (c *collector) once(ctx context.Context, where slot, sample *Sample, reques
 		return false, err
 	}
 	request.AttemptID = id.String()
-	calling, hangUp := context.WithTimeout(ctx, c.pair.Timeout)
+	calling, hangUp := context.WithTimeout(calls, c.pair.Timeout)
 	defer hangUp()
 	exchange := c.pair.Client.Send(calling, request)
-	if ctx.Err() != nil && !exchange.Complete {
-		return false, ctx.Err() // we hung up, not the provider: this shows nothing
+	if calls.Err() != nil && !exchange.Complete {
+		return false, calls.Err() // we hung up, not the provider: this shows nothing
 	}
 	sample.Seen = seen(request.AttemptID, exchange)
-	sample.Seen.Request = unique.Make(sample.Seen.Request).Value()
 	return true, nil
 }
 
@@ -142,18 +177,13 @@ func (c *collector) lease() time.Duration {
 	return c.pair.Timeout + c.options.Retry.Max + c.options.Retry.Slack
 }
 
-// store keeps what was seen, also where the run was called off meanwhile: it has been paid for.
-func (c *collector) store(ctx context.Context, where slot, sample Sample) (Sample, bool, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-	defer cancel()
+// keep stores what was seen. It is false where another runner's sample is in the store already.
+func (c *collector) keep(ctx context.Context, where slot, sample Sample) (bool, error) {
 	text, err := sample.encode()
 	if err != nil {
-		return sample, false, err
+		return false, err
 	}
-	done, err := c.options.Store.FinishSample(ctx, store.Sample{
-		RunID: c.run.ID, Case: where.name, Index: where.index, By: c.by, Evidence: text,
-	})
-	return sample, done, err
+	return c.steps.take(ctx, store.SampleStep{RunID: c.run.ID, Place: where.stored(), By: c.by, Evidence: text})
 }
 
 // request builds what a sample sends.

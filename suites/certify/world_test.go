@@ -123,6 +123,27 @@ func (w *world) certify(pair certify.Pair, options certify.Options) (certificati
 	return record, evidence
 }
 
+// samples are those on which evidence rests.
+func (w *world) samples(evidence certify.Evidence) []certify.Sample {
+	w.t.Helper()
+	samples, err := certify.Samples(w.t.Context(), evidence)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return samples
+}
+
+// stored are all calls of a run as the store has them.
+func (w *world) stored(runID string) []store.Sample {
+	w.t.Helper()
+	const more = 10_000
+	stored, err := w.store.Samples(w.t.Context(), runID, store.FirstPlace, more)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return stored
+}
+
 func dimension(r certification.Record, name string) certification.Dimension {
 	return certification.Judgement{Dimensions: r.Dimensions}.Dimension(name)
 }

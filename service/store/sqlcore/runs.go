@@ -1,7 +1,9 @@
 package sqlcore
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/fallproof/fallproof/contracts/certification"
@@ -41,38 +43,53 @@ func (c *Core) OpenRun(ctx context.Context, run store.Run) (store.Run, error) {
 	})
 }
 
-// ClaimSample implements store.Certifications.
-func (c *Core) ClaimSample(ctx context.Context, claim store.SampleClaim) (bool, error) {
-	return write(ctx, c, func(tx Tx) (bool, error) {
+// StepSamples implements store.Certifications. The rows are locked in one order, whoever steps.
+func (c *Core) StepSamples(ctx context.Context, steps []store.SampleStep) ([]bool, error) {
+	order := make([]int, len(steps))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(i, j int) int {
+		a, b := steps[i], steps[j]
+		return cmp.Or(cmp.Compare(a.RunID, b.RunID), cmp.Compare(a.Case, b.Case), cmp.Compare(a.Index, b.Index))
+	})
+	return write(ctx, c, func(tx Tx) ([]bool, error) {
 		now, err := c.now(ctx, tx)
 		if err != nil {
-			return false, err
+			return nil, err
 		}
-		rows, err := tx.Exec(ctx, `INSERT INTO certification_samples AS s (run_id, case_name, sample_index, claimed_by, claimed_until)
-			VALUES ($1, $2, $3, $4, $5)
-			ON CONFLICT (run_id, case_name, sample_index) DO UPDATE SET claimed_by = excluded.claimed_by, claimed_until = excluded.claimed_until
-			WHERE s.finished_at IS NULL AND (s.claimed_until <= $6 OR s.claimed_by = excluded.claimed_by)`,
-			claim.RunID, claim.Case, claim.Index, claim.By, at(now.Add(claim.Lease)), at(now))
-		return rows == 1, err
+		taken := make([]bool, len(steps))
+		for _, i := range order {
+			step := claimSample
+			if steps[i].Evidence != "" {
+				step = finishSample
+			}
+			rows, err := step(ctx, tx, steps[i], now)
+			if err != nil {
+				return nil, err
+			}
+			taken[i] = rows == 1
+		}
+		return taken, nil
 	})
 }
 
-// FinishSample implements store.Certifications.
-func (c *Core) FinishSample(ctx context.Context, sample store.Sample) (bool, error) {
-	return write(ctx, c, func(tx Tx) (bool, error) {
-		now, err := c.now(ctx, tx)
-		if err != nil {
-			return false, err
-		}
-		rows, err := tx.Exec(ctx, `UPDATE certification_samples SET evidence = $4, finished_at = $5, claimed_by = $6
-			WHERE run_id = $1 AND case_name = $2 AND sample_index = $3 AND finished_at IS NULL`,
-			sample.RunID, sample.Case, sample.Index, plain(sample.Evidence), at(now), sample.By)
-		return rows == 1, err
-	})
+func claimSample(ctx context.Context, tx Tx, s store.SampleStep, now time.Time) (rows int64, err error) {
+	return tx.Exec(ctx, `INSERT INTO certification_samples AS s (run_id, case_name, sample_index, claimed_by, claimed_until)
+		VALUES ($1, $2, $3, $4, $5)
+		ON CONFLICT (run_id, case_name, sample_index) DO UPDATE SET claimed_by = excluded.claimed_by, claimed_until = excluded.claimed_until
+		WHERE s.finished_at IS NULL AND (s.claimed_until <= $6 OR s.claimed_by = excluded.claimed_by)`,
+		s.RunID, s.Case, s.Index, s.By, at(now.Add(s.Lease)), at(now))
+}
+
+func finishSample(ctx context.Context, tx Tx, s store.SampleStep, now time.Time) (rows int64, err error) {
+	return tx.Exec(ctx, `UPDATE certification_samples SET evidence = $4, finished_at = $5, claimed_by = $6
+		WHERE run_id = $1 AND case_name = $2 AND sample_index = $3 AND finished_at IS NULL`,
+		s.RunID, s.Case, s.Index, plain(s.Evidence), at(now), s.By)
 }
 
 // Samples implements store.Certifications.
-func (c *Core) Samples(ctx context.Context, runID string) ([]store.Sample, error) {
+func (c *Core) Samples(ctx context.Context, runID string, after store.Place, limit int) ([]store.Sample, error) {
 	return read(ctx, c, func(tx Tx) ([]store.Sample, error) {
 		return collect(ctx, tx, func(rows Rows) (store.Sample, error) {
 			var sample store.Sample
@@ -81,7 +98,8 @@ func (c *Core) Samples(ctx context.Context, runID string) ([]store.Sample, error
 			sample.FinishedAt = finished.Time
 			return sample, err
 		}, `SELECT run_id, case_name, sample_index, claimed_by, evidence, finished_at FROM certification_samples
-			WHERE run_id = $1 AND finished_at IS NOT NULL ORDER BY case_name, sample_index`, runID)
+			WHERE run_id = $1 AND (case_name, sample_index) > ($2, $3) AND finished_at IS NOT NULL
+			ORDER BY case_name, sample_index LIMIT $4`, runID, after.Case, after.Index, limit)
 	})
 }
 

@@ -1,6 +1,8 @@
 package storetest
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	. "github.com/onsi/gomega"
@@ -49,7 +51,8 @@ func countsDoubts(w *world) {
 	w.Expect(count("acme")).To(HaveField("Jobs", 0))
 }
 
-// inDoubt makes n jobs in doubt, the youngest job's doubt the oldest, and two of one and the same moment.
+// inDoubt makes n jobs in doubt, the youngest job's doubt the oldest, and two of one and the same moment. Where
+// the database's clock gave others of them one moment too, their ids decide.
 func (w *world) inDoubt(n int) (oldestFirst []store.Made) {
 	w.t.Helper()
 	made := make([]store.Made, n)
@@ -63,7 +66,9 @@ func (w *world) inDoubt(n int) (oldestFirst []store.Made) {
 	moment := w.job(oldestFirst[1])
 	w.Expect(w.raw("UPDATE jobs SET unknown_since = (SELECT unknown_since FROM jobs WHERE id = ¿) WHERE id = ¿",
 		moment.ID, oldestFirst[2].Job.ID)).To(Succeed())
-	oldestFirst[1], oldestFirst[2] = oldestFirst[2], oldestFirst[1] // of one moment, the smaller id comes first
+	slices.SortFunc(oldestFirst, func(a, b store.Made) int {
+		return cmp.Or(w.job(a).UnknownSince.Compare(w.job(b).UnknownSince), cmp.Compare(a.Job.ID, b.Job.ID))
+	})
 	return oldestFirst
 }
 

@@ -1,7 +1,9 @@
 package storetest
 
 import (
+	"cmp"
 	"errors"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -17,6 +19,7 @@ import (
 var runs = []behaviour{
 	{"two runners with one run name share the work and agree on one record", sharedRun},
 	{"a sample is claimed by one, taken over after its lease, finished once", samples},
+	{"steps of samples are one transaction, whose order no runner's order can cross", steps},
 	{"evidence is kept beside the record of the runner that won, or not at all", keptEvidence},
 }
 
@@ -57,10 +60,9 @@ func sharedRun(w *world) {
 
 func samples(w *world) {
 	run := w.openRun(fresh("night"))
+	one := store.Place{Case: "one"}
 	claim := func(by string, lease time.Duration) bool {
-		got, err := w.Store.ClaimSample(w.ctx, store.SampleClaim{RunID: run.ID, Case: "one", Index: 0, By: by, Lease: lease})
-		w.Expect(err).NotTo(HaveOccurred())
-		return got
+		return w.step(store.SampleStep{RunID: run.ID, Place: one, By: by, Lease: lease})[0]
 	}
 	var got atomic.Int64
 	together(8, func(i int) {
@@ -75,16 +77,101 @@ func samples(w *world) {
 	w.Expect(claim("b", time.Minute)).To(BeTrue(), "one's own claim is renewed")
 
 	finish := func(evidence string) bool {
-		done, err := w.Store.FinishSample(w.ctx, store.Sample{RunID: run.ID, Case: "one", Index: 0, By: "b", Evidence: evidence})
-		w.Expect(err).NotTo(HaveOccurred())
-		return done
+		return w.step(store.SampleStep{RunID: run.ID, Place: one, By: "b", Evidence: evidence})[0]
 	}
 	w.Expect(finish(`{"n":1}`)).To(BeTrue())
 	w.Expect(finish(`{"n":2}`)).To(BeFalse())
 	w.Expect(claim("d", time.Minute)).To(BeFalse(), "what is done is not claimed again")
-	found, err := w.Store.Samples(w.ctx, run.ID)
+	w.Expect(w.finished(run.ID, 10)).To(HaveExactElements(HaveField("Evidence", `{"n":1}`)))
+}
+
+// step takes steps that are expected to go through.
+func (w *world) step(steps ...store.SampleStep) []bool {
+	w.t.Helper()
+	taken, err := w.Store.StepSamples(w.ctx, steps)
 	w.Expect(err).NotTo(HaveOccurred())
-	w.Expect(found).To(HaveExactElements(HaveField("Evidence", `{"n":1}`)))
+	return taken
+}
+
+// finished are all samples of a run, read page by page.
+func (w *world) finished(runID string, page int) []store.Sample {
+	w.t.Helper()
+	var all []store.Sample
+	for after := store.FirstPlace; ; after = all[len(all)-1].Place {
+		found, err := w.Store.Samples(w.ctx, runID, after, page)
+		w.Expect(err).NotTo(HaveOccurred())
+		w.Expect(len(found)).To(BeNumerically("<=", page))
+		if len(found) == 0 {
+			return all
+		}
+		all = append(all, found...)
+	}
+}
+
+// Steps of many samples are one transaction, each with its own answer; runners that step the same samples in
+// opposite orders do not stand in one another's way.
+func steps(w *world) {
+	run := w.openRun(fresh("night"))
+	const cases, each = 4, 3
+	var places []store.Place
+	for name := range cases {
+		for index := range each {
+			places = append(places, store.Place{Case: string(rune('a'+name)) + " ק", Index: index})
+		}
+	}
+	places = append(places, store.Place{Index: 2}) // of no case
+	claims := make([][]bool, 6)
+	together(len(claims), func(i int) {
+		wanted, by := slices.Clone(places), fresh("runner")
+		if i%2 == 1 {
+			slices.Reverse(wanted)
+		}
+		var steps []store.SampleStep
+		for _, place := range wanted {
+			steps = append(steps, store.SampleStep{RunID: run.ID, Place: place, By: by, Lease: time.Minute})
+		}
+		claims[i] = w.step(steps...)
+		if i%2 == 1 {
+			slices.Reverse(claims[i])
+		}
+		for j := range steps {
+			steps[j].Evidence = `{"by":"` + by + `"}`
+		}
+		taken := w.step(steps[:2]...)
+		w.Expect(w.step(steps[:2]...)).To(Equal([]bool{false, false}), "what is finished stays")
+		w.Expect(taken[0]).To(Equal(taken[1]))
+	})
+	for at := range places {
+		owners := 0
+		for _, claimed := range claims {
+			if claimed[at] {
+				owners++
+			}
+		}
+		w.Expect(owners).To(Equal(1), "%+v is claimed by one", places[at])
+	}
+	mixed := w.step(
+		store.SampleStep{RunID: run.ID, Place: places[4], By: "x", Evidence: `{}`},
+		store.SampleStep{RunID: run.ID, Place: places[0], By: "x", Lease: time.Minute},
+		store.SampleStep{RunID: run.ID, Place: store.Place{Case: "z"}, By: "x", Lease: time.Minute},
+	)
+	w.Expect(mixed).To(Equal([]bool{true, false, true}))
+	for _, page := range []int{1, 2, 100} {
+		found := w.finished(run.ID, page)
+		w.Expect(found).To(HaveLen(5))
+		w.Expect(slices.IsSortedFunc(found, func(a, b store.Sample) int {
+			return cmp.Or(cmp.Compare(a.Case, b.Case), cmp.Compare(a.Index, b.Index))
+		})).To(BeTrue())
+		w.Expect(found[0].Place).To(Equal(store.Place{Index: 2}))
+	}
+	w.Expect(w.step()).To(BeEmpty())
+	_, err := w.Store.StepSamples(w.ctx, []store.SampleStep{
+		{RunID: run.ID, Place: store.Place{Case: "y"}, By: "x", Lease: time.Minute},
+		{RunID: "no such run", Place: places[0], By: "x", Lease: time.Minute},
+	})
+	w.Expect(err).To(HaveOccurred())
+	w.Expect(w.step(store.SampleStep{RunID: run.ID, Place: store.Place{Case: "y"}, By: "other", Lease: time.Minute})).To(
+		Equal([]bool{true}), "all steps or none")
 }
 
 func keptEvidence(w *world) {

@@ -1,0 +1,201 @@
+package certify
+
+import (
+	"time"
+
+	"github.com/fallproof/fallproof/contracts/binding"
+	"github.com/fallproof/fallproof/contracts/certification"
+	"github.com/fallproof/fallproof/contracts/prompt"
+	"github.com/fallproof/fallproof/providers"
+	"github.com/fallproof/fallproof/providers/openai"
+)
+
+// account is what a run's samples showed, kept so that many take hardly more memory than few: counts, the
+// first of every kind of fault, and of each sample some bytes by which answers are told apart. The samples
+// themselves are in the store. It is not safe for concurrent use.
+type account struct {
+	pair    Pair
+	binding *binding.Binding
+	grid    grid
+	tally   *certification.Progress
+	prompt  []prompt.Finding        // what can be known of the prompts without asking
+	cases   map[string]*caseAccount // by name
+	wire    []*certification.Check  // one for each parameter: passed, or the first that differs
+	fresh   freshness
+	seen    places         // samples that were counted
+	good    places         // of them, those in which nothing is wrong
+	stale   map[int]string // why samples are no live evidence, by place
+	faulty  int            // bytes of bodies in samples in which something is wrong
+
+	parameters *certification.Parameters // as they were sent; nil where nothing was
+	models     names                     // that answered
+	prints     names                     // their fingerprints
+	simulated  string                    // what shows that no live provider answered; "" = nothing
+	recorded   *string                   // where an answer was played: the source that the cassette claims
+	calls      period                    // when they were made
+}
+
+// caseAccount is what is known of one case.
+type caseAccount struct {
+	wire     []providers.Message // as the target is sent them; nil where no request can be made
+	tokens   int                 // of these, by the local tokenizer
+	counted  bool
+	answered bool
+	usage    int // the provider's count of its prompt, as first seen; 0 = not seen
+	differs  *certification.Check
+}
+
+func newAccount(pair Pair, options Options, bound *binding.Binding) *account {
+	a := &account{
+		pair: pair, binding: bound, grid: newGrid(pair.Contract), cases: map[string]*caseAccount{},
+		fresh: newFreshness(), stale: map[int]string{},
+		tally: certification.NewProgress(planned(pair, options), len(pair.Contract.Cases), certification.Thresholds(pair.Contract.Thresholds)),
+	}
+	count := counter{}
+	a.prompt = prompt.Judge(pair.Contract, pair.Target, pair.Profile, count.count)
+	for _, each := range pair.Contract.Cases {
+		known := &caseAccount{}
+		a.cases[each.Name] = known
+		request, err := bound.Request(each.Input)
+		if err != nil {
+			continue // said by the prompt's findings, and so is what fails below
+		}
+		if known.wire, err = pair.Profile.WireMessages(request.Messages); err == nil {
+			known.tokens, known.counted, err = count.count(pair.Profile, request.Messages)
+			known.counted = known.counted && err == nil
+		}
+	}
+	return a
+}
+
+// add counts a sample of a case.
+func (a *account) add(sample Sample) {
+	place, _ := a.grid.place(slot{sample.Case, sample.Index}) // who calls has looked
+	read := sample.reading(a.pair)
+	stale := a.fresh.stale(a.grid, sample)
+	if stale != "" {
+		a.stale[place] = stale
+	}
+	o := a.observe(sample, read, stale)
+	a.seen.add(place)
+	a.tally.Add(o)
+	if good(o) {
+		a.good.add(place)
+	} else {
+		a.faulty += artifactExchanges(sample).Size() + len(read.outcome.Content)
+	}
+	a.usage(sample, read)
+	a.sent(sample)
+	a.served(sample, read)
+	a.passed(sample)
+}
+
+// again is what a sample showed when it was counted.
+func (a *account) again(sample Sample, read reading) certification.Observation {
+	place, _ := a.grid.place(slot{sample.Case, sample.Index}) // who calls has looked
+	if a.good.has(place) {
+		return certification.Observation{Case: sample.Case, Index: sample.Index, Kind: certification.Answered, Latency: latency(sample)}
+	}
+	o := a.observe(sample, read, a.stale[place])
+	if o.Kind == certification.Unusable {
+		o.Reason = a.tally.Reason(o.Reason)
+	}
+	return o
+}
+
+func good(o certification.Observation) bool {
+	return o.Kind == certification.Answered && len(o.Structure)+len(o.Business) == 0
+}
+
+// latency is how long an answer took, to its last byte.
+func latency(sample Sample) time.Duration { return sample.Seen.Finished.Sub(sample.Seen.Started) }
+
+// usage compares the provider's own count of the prompt with the local one.
+func (a *account) usage(sample Sample, read reading) {
+	known := a.cases[sample.Case]
+	known.answered = known.answered || read.answered()
+	theirs := usageOf(read)
+	if theirs <= 0 {
+		return
+	}
+	if known.usage == 0 {
+		known.usage = theirs
+	}
+	if known.counted && differ(a.pair.Profile, theirs, known.tokens) && before(sample, known.differs) {
+		known.differs = tokensDiffer(a.pair.Profile, sample, theirs, known.tokens)
+	}
+}
+
+// sent compares the body that was sent with what is declared.
+func (a *account) sent(sample Sample) {
+	if sample.Seen.Request == "" {
+		return
+	}
+	if a.parameters == nil {
+		if parameters, err := certification.ReadParameters([]byte(sample.Seen.Request), a.pair.Profile); err == nil {
+			a.parameters = &parameters
+		}
+	}
+	for _, check := range a.checkWire(sample) {
+		check.Case, check.Sample = sample.Case, sample.Index
+		a.keepWire(check)
+	}
+}
+
+// keepWire keeps the first check of a parameter that fails, else one that passes.
+func (a *account) keepWire(check certification.Check) {
+	for i, known := range a.wire {
+		if known.Name != check.Name {
+			continue
+		}
+		failed := known.Status == certification.CheckFailed
+		if check.Status == certification.CheckFailed && (!failed || before(Sample{Case: check.Case, Index: check.Sample}, known)) {
+			a.wire[i] = &check
+		}
+		return
+	}
+	a.wire = append(a.wire, &check)
+}
+
+// before says whether a sample comes before the one that a check names; a check that is nil names none.
+func before(sample Sample, check *certification.Check) bool {
+	return check == nil || sample.Index < check.Sample || (sample.Index == check.Sample && sample.Case < check.Case)
+}
+
+// served notes who answered.
+func (a *account) served(sample Sample, read reading) {
+	a.models.add(read.outcome.ServedModel)
+	a.prints.add(read.outcome.Fingerprint)
+	if a.simulated == "" {
+		a.simulated = simulatedBy(a.pair, sample)
+	}
+}
+
+// passed notes when a call was made, and whether its answer was only played.
+func (a *account) passed(sample Sample) {
+	a.calls = a.calls.with(sample)
+	if sample.Replayed != "" && a.recorded == nil {
+		a.recorded = &sample.Replayed
+	}
+}
+
+// period is from when to when calls were made.
+type period struct{ first, last time.Time }
+
+func (p period) with(sample Sample) period {
+	if started := sample.Seen.Started; !started.IsZero() && (p.first.IsZero() || started.Before(p.first)) {
+		p.first = started
+	}
+	if finished := sample.Seen.Finished; finished.After(p.last) {
+		p.last = finished
+	}
+	return p
+}
+
+func (a *account) checkWire(sample Sample) []certification.Check {
+	return certification.CheckWire([]byte(sample.Seen.Request), certification.Declared{
+		Profile: a.pair.Profile, Schema: a.pair.Contract.Schema, Messages: a.cases[sample.Case].wire,
+		Temperature: a.pair.Contract.Sampling.Temperature, MaxOutputTokens: a.pair.Contract.Sampling.MaxOutputTokens,
+		Metadata: map[string]string{openai.AttemptMetadata: sample.Seen.AttemptID},
+	})
+}

@@ -6,7 +6,6 @@ import (
 	"html/template"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/fallproof/fallproof/contracts/certification"
 	"github.com/fallproof/fallproof/contracts/evidence"
@@ -78,8 +77,8 @@ type caseView struct {
 	Unrenderable                  string
 	Expected                      []segment
 	Samples                       []sampleView
-	More                          int
-	Dropped                       bool // prompt and answers were left out for the size of the file
+	More                          string // samples that are not shown
+	Dropped                       bool   // prompt and answers were left out for the size of the file
 }
 
 type messageView struct {
@@ -93,6 +92,8 @@ type sampleView struct {
 	Findings            []findingView
 	Content             []segment
 	Raw                 []segment // the answer as received, where no content could be read out of it
+	Direction           string    // ltr | auto
+	More                string    // findings that are not shown
 	Omitted             bool
 }
 
@@ -141,8 +142,13 @@ func cellOf(i int, e Entry) cellView {
 	if s := e.Record.Source; s == providers.SourceReplay || s == providers.SourceSimulated { // worth less, and says so where people look
 		c.Source = string(e.Record.Source)
 	}
+	notes := len(e.Record.Warnings)
 	for _, d := range e.Record.Dimensions {
 		c.Figures = append(c.Figures, words(d.Name)+" "+figure(d))
+		notes += len(unverified(d))
+	}
+	if notes > 0 { // they stand in a part that is closed where the verdict is good
+		c.Figures = append(c.Figures, counted(notes, "remark", "remarks"))
 	}
 	return c
 }
@@ -162,68 +168,13 @@ func entryOf(i int, e Entry, left *int) entryView {
 	return v
 }
 
-// factsOf are what is known of a record beside its figures, each where it is known.
-func factsOf(r certification.Record) []fact {
-	var facts []fact
-	add := func(name, text string) {
-		if text != "" {
-			facts = append(facts, fact{name, text})
-		}
-	}
-	add("record", r.ID)
-	add("run", strings.Join(nonEmpty(r.RunName, r.RunBy, r.RunOn), ", "))
-	add("source", string(r.Source))
-	add("issued", moment(r.IssuedAt))
-	add("expires", moment(r.ExpiresAt))
-	add("served by", strings.Join(r.ServedModels, ", "))
-	add("fingerprints", strings.Join(r.Fingerprints, ", "))
-	add("schema", words(string(r.Enforcement)))
-	if r.Planned > 0 {
-		add("samples", fmt.Sprintf("%d of %d planned, %d a case", r.Taken, r.Planned, r.SamplesPerCase))
-	}
-	if l := r.Latency; l != nil {
-		add("latency", fmt.Sprintf("p50 %d ms, p90 %d ms, p99 %d ms, longest %d ms; soft deadline %d ms", l.P50MS, l.P90MS, l.P99MS, l.MaxMS, l.DeadlineMS))
-	}
-	var all []string
-	for i, f := range r.PassAll {
-		all = append(all, fmt.Sprintf("%d: %.3f", i+1, f))
-	}
-	add("all of k answers good", strings.Join(all, ", "))
-	if m := r.Mutation; m != nil {
-		add("checks", fmt.Sprintf("refuse %d of %d wrong answers (%.2f; %.2f is asked)", m.Killed, m.Total, m.Score, m.Floor))
-	}
-	add("token checks", words(r.Parameters.TokenChecks))
-	add("proof digest", r.ProofDigest)
-	if r.Evidence != nil {
-		add("evidence", fmt.Sprintf("%d samples, SHA-256 %s", r.Evidence.Samples, r.Evidence.Digest))
-	}
-	return facts
-}
-
-func nonEmpty(texts ...string) []string {
-	var kept []string
-	for _, text := range texts {
-		if text != "" {
-			kept = append(kept, text)
-		}
-	}
-	return kept
-}
-
-func moment(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format(time.RFC3339)
-}
-
 func caseOf(c certification.CaseFigures, d *evidence.Document, left *int) caseView {
 	outcome := c.Outcome()
 	v := caseView{
 		Name: c.Case, Outcome: words(string(outcome)), Class: map[certification.CaseOutcome]string{
 			certification.CasePassed: "good", certification.CaseFailed: "bad", certification.CaseNotSeen: "doubt",
 		}[outcome],
-		Figures:  fmt.Sprintf("%d samples, %d usable, %d meet the schema, %d pass every check", c.Samples, c.Usable, c.Structure, c.Business),
+		Figures:  caseFigures(c),
 		Findings: c.Findings,
 	}
 	if d == nil {
@@ -249,8 +200,18 @@ func caseOf(c certification.CaseFigures, d *evidence.Document, left *int) caseVi
 	for _, s := range samples {
 		v.Samples = append(v.Samples, sampleOf(s, left))
 	}
-	v.More = more
+	if more > 0 {
+		v.More = counted(more, "further sample is", "further samples are")
+	}
 	return v
+}
+
+func caseFigures(c certification.CaseFigures) string {
+	text := fmt.Sprintf("%s, %d usable, %d meet the schema, %d pass every check", counted(c.Samples, "sample", "samples"), c.Usable, c.Structure, c.Business)
+	if c.Trouble > 0 {
+		text += fmt.Sprintf("; %d lost to trouble of the provider", c.Trouble)
+	}
+	return text
 }
 
 // spend takes what is shown off what is left to be shown.
@@ -262,7 +223,7 @@ func spend(left *int, shown []segment) []segment {
 }
 
 func sampleOf(s evidence.Sample, left *int) sampleView {
-	v := sampleView{Index: s.Index, Title: "good", Class: "good", Omitted: s.Omitted}
+	v := sampleView{Index: s.Index, Title: "good", Class: "good", Direction: "ltr", Omitted: s.Omitted}
 	switch {
 	case s.Good():
 	case s.Reason != "":
@@ -272,12 +233,15 @@ func sampleOf(s evidence.Sample, left *int) sampleView {
 	}
 	v.About = aboutOf(s)
 	findings := append(append([]evidence.Finding{}, s.Structure...), s.Business...)
-	findings = findings[:min(len(findings), maxFindings)]
+	if more := len(findings) - maxFindings; more > 0 {
+		findings, v.More = findings[:maxFindings], counted(more, "further finding is", "further findings are")
+	}
 	for i, f := range findings {
 		v.Findings = append(v.Findings, findingView{i + 1, f.Reason, f.Detail, strings.Join(f.Pointers, ", ")})
 	}
 	switch {
 	case s.Content != "":
+		v.Direction = direction(s.Content)
 		v.Content = spend(left, segments(s.Content, findings))
 	case s.Exchange.Answer != "":
 		v.Raw = spend(left, segments(s.Exchange.Answer, nil))
@@ -297,7 +261,7 @@ func aboutOf(s evidence.Sample) string {
 		parts = append(parts, fmt.Sprintf("%d ms", took.Milliseconds()))
 	}
 	if n := len(s.Before); n > 0 {
-		parts = append(parts, fmt.Sprintf("tried %d times before", n))
+		parts = append(parts, "tried "+counted(n, "time", "times")+" before")
 	}
 	parts = append(parts, nonEmpty(s.Detail, s.Exchange.Error)...)
 	if s.Exchange.AttemptID != "" {

@@ -87,7 +87,7 @@ func TestHTMLShowsMatrixFiguresAndCases(t *testing.T) {
 		"certifiedstructure 40/40 ≥ 0.928, 0.90 asked", "certifiedstructure 40/40 ≥ 0.928, 0.90 asked",
 	}))
 	g.Expect(texts(all(rows[1], "td"))).To(Equal([]string{
-		"rejectedprompt 20/20 = 1.000, 1.00 askedbusiness 30/40 ≥ 0.614, 0.90 askedround trip nothing seen", "–",
+		"rejectedprompt 20/20 = 1.000, 1.00 askedbusiness 30/40 ≥ 0.614, 0.90 asked, failedround trip nothing seen1 remark", "–",
 	}))
 	for _, link := range all(f.root, "a") {
 		target := strings.TrimPrefix(attribute(link, "href"), "#")
@@ -101,7 +101,8 @@ func TestHTMLShowsMatrixFiguresAndCases(t *testing.T) {
 	said := textOf(records[2])
 	for _, fact := range []string{
 		"invoices at p/org/m: rejected", "2 × the total, e.g. case חשבונית, sample 1", "m is served by m-2026", "12 of 40 planned, 5 a case",
-		"p50 210 ms", "1: 0.900, 2: 0.800", "refuse 9 of 10 wrong answers", "m-2026", "not sent", "2026-01-02T03:04:05Z",
+		"p50 210 ms", "longest 460 ms of 40 answers", "k = 1: 0.900, 2: 0.800", "temperature 0, max_tokens 1024, response format json_schema, system prompt as developer",
+		"not available therereasoning", "harnessv1.2", "profile digestpro", "5 samples, 5 usable, 5 meet the schema, 3 pass every check; 1 lost to trouble of the provider", "refuse 9 of 10 wrong answers", "m-2026", "not sent", "2026-01-02T03:04:05Z",
 	} {
 		g.Expect(said).To(ContainSubstring(fact))
 	}
@@ -122,6 +123,38 @@ func TestHTMLNamesTheSource(t *testing.T) {
 		f := rendered(t, report.Report{Entries: []report.Entry{e}})
 		g.Expect(textOf(all(f.root, "td")[0])).To(HavePrefix(row.cell))
 	}
+}
+
+// A reader who has only the file knows what each figure and each line is.
+func TestHTMLExplainsItsFigures(t *testing.T) {
+	g := NewWithT(t)
+	f := rendered(t, whole())
+	g.Expect(textOf(all(all(f.root, "table")[0], "caption")[0])).To(And(ContainSubstring("95 % confidence (≥)"), ContainSubstring("(=)"), ContainSubstring("asked")))
+	for _, record := range within(f.root, "details", "record") {
+		g.Expect(texts(within(record, "p", "legend"))).To(Equal([]string{"From 0 to 1: the bar is what is proven, the thin bar what was counted, the line what is asked."}))
+	}
+	r := whole()
+	r.Entries[0].Record.Dimensions[0].Status = "not_judged"
+	r.Entries[0].Record.Dimensions[0].Findings = []certification.Finding{{Reason: "not_verified", Count: 8}}
+	r.Entries[1].Record.Dimensions[0].Findings = []certification.Finding{{Reason: "not_verified", Count: 8}}
+	r.Entries[1].Record.Warnings = []certification.Finding{{Reason: "model_alias", Count: 1}}
+	g.Expect(texts(all(all(rendered(t, r).root, "tbody")[0], "td"))[:2]).To(Equal([]string{
+		"certifiedstructure 40/40 ≥ 0.928, 0.90 asked, not judged", "certifiedstructure 40/40 ≥ 0.928, 0.90 asked2 remarks",
+	}), "what is not seen to the end, and what there is to know of what is certified, stands where people look")
+}
+
+// What the page leaves out it says, and one is one.
+func TestHTMLCountsWhatItLeavesOut(t *testing.T) {
+	g := NewWithT(t)
+	e := entry(`{}`, slices.Repeat([]evidence.Finding{finding("r")}, 21)...)
+	e.Evidence.Samples[0].Before = make([]evidence.Exchange, 1)
+	for range 5 {
+		e.Evidence.Samples = append(e.Evidence.Samples, evidence.Sample{Case: "חשבונית", Index: 1, Kind: certification.Answered, Structure: []evidence.Finding{finding("r")}})
+	}
+	said := textOf(rendered(t, report.Report{Entries: []report.Entry{e}}).root)
+	g.Expect(said).To(ContainSubstring("1 further finding is in the evidence."))
+	g.Expect(said).To(ContainSubstring("2 further samples are in the evidence."))
+	g.Expect(said).To(ContainSubstring("tried 1 time before"))
 }
 
 // The chart says in words what it draws, and draws what the figures are.
@@ -212,7 +245,7 @@ func TestHTMLEscapesEverything(t *testing.T) {
 		return sorted
 	}
 	for _, name := range names(f) {
-		g.Expect(append(names(clean), "p class", "sup")).To(ContainElement(name), "an element or attribute that was not there before")
+		g.Expect(append(names(clean), "p class", "p dir", "sup")).To(ContainElement(name), "an element or attribute that was not there before")
 	}
 	g.Expect(strings.Count(textOf(f.root), "<script>alert(1)</script>")).To(BeNumerically(">=", 25), "it is all there, as text")
 }
@@ -220,6 +253,13 @@ func TestHTMLEscapesEverything(t *testing.T) {
 // Right-to-left text is shown in its own direction and moves nothing around it.
 func TestHTMLRightToLeft(t *testing.T) {
 	g := NewWithT(t)
+	named := report.Report{Title: "run שם", Note: "שם 1", Entries: []report.Entry{certified("c", "m")}}
+	named.Entries[0].Lapse, named.Entries[0].Remark = "שם 2", "שם 3"
+	for _, n := range all(rendered(t, named).root, "*") {
+		if text := textOf(n); n.Data != "title" && strings.Contains(text, "שם") && len(all(n, "*")) == 0 {
+			g.Expect(n.Data == "bdi" || attribute(n, "dir") == "auto").To(BeTrue(), text)
+		}
+	}
 	f := rendered(t, report.Report{Entries: []report.Entry{entry("{\"a\": \"אבג\", \"b\": \"דהו\u202eevil\"}", finding("r", "/b"))}})
 	for _, prompt := range within(f.root, "pre", "prompt") {
 		g.Expect(attribute(prompt, "dir")).To(Equal("auto"))
@@ -228,6 +268,8 @@ func TestHTMLRightToLeft(t *testing.T) {
 	g.Expect(attribute(answer, "dir")).To(Equal("ltr"), "JSON is read from left to right …")
 	isolated := texts(all(answer, "bdi"))
 	g.Expect(isolated).To(ContainElements(`"a"`, `"אבג"`), "… and each text in it by itself")
+	refusal := rendered(t, report.Report{Entries: []report.Entry{entry("מצטער, לא אוכל")}})
+	g.Expect(attribute(within(refusal.root, "pre", "answer")[0], "dir")).To(Equal("auto"), "an answer that is no JSON is read as it is written")
 	g.Expect(f.source).NotTo(ContainSubstring("\u202e"), "what would turn the line is named instead")
 	g.Expect(texts(within(answer, "span", "control"))).To(Equal([]string{"U+202E"}))
 	for _, n := range all(f.root, "bdi") {

@@ -2,27 +2,22 @@ package report
 
 import (
 	"fmt"
-	"html"
 	"io"
 	"strings"
-	"unicode"
 
 	"github.com/fallproof/fallproof/contracts/certification"
 	"github.com/fallproof/fallproof/contracts/evidence"
 	"github.com/fallproof/fallproof/providers"
 )
 
-// Bounds of the Markdown: code hosts refuse comments of 65,536 characters.
-const (
-	maxMarkdown = 60_000
-	maxExcerpt  = 1_500
-)
+// Bound of the Markdown: code hosts refuse comments of 65,536 characters.
+const maxMarkdown = 60_000
 
 // Markdown writes the report for a comment: the matrix, then what failed, in details that open. What has no
 // room is left out, figures last, and the text says so.
 func Markdown(w io.Writer, r Report) error {
 	m := markdown{room: maxMarkdown}
-	m.must(fmt.Sprintf("## %s: %s\n", plainMD(r.Title), r.tally()))
+	m.must(fmt.Sprintf("## %s: %s\n", wordsMD(r.Title), r.tally()))
 	if r.Note != "" {
 		m.must("\n" + codeSpan(r.Note) + "\n")
 	}
@@ -32,13 +27,14 @@ func Markdown(w io.Writer, r Report) error {
 			m.maybe(reasonsMD(e))
 		}
 	}
+	m.notes(r)
 	for _, e := range r.Entries {
 		if !e.Good() {
 			m.details(e)
 		}
 	}
 	if m.left > 0 {
-		m.must(fmt.Sprintf("\n%d further parts have no room here; the HTML report has them.\n", m.left))
+		m.must("\n" + counted(m.left, "further part has no room here; the HTML report has it", "further parts have no room here; the HTML report has them") + ".\n")
 	}
 	_, err := io.WriteString(w, m.text.String())
 	return err
@@ -55,12 +51,13 @@ func (m *markdown) must(text string) {
 	m.room -= len(text)
 }
 
-func (m *markdown) maybe(text string) {
+func (m *markdown) maybe(text string) bool {
 	if len(text) > m.room-200 {
 		m.left++
-		return
+		return false
 	}
 	m.must(text)
+	return true
 }
 
 var signs = map[string]string{"good": "✅", "bad": "❌", "doubt": "❔"}
@@ -84,10 +81,10 @@ func (m *markdown) matrix(r Report) {
 				e := r.Entries[i]
 				cell := signs[classOf(e)] + " **" + e.Verdict() + "**"
 				if s := e.Record.Source; s == providers.SourceReplay || s == providers.SourceSimulated { // it is worth less, and says so where people look
-					cell += " (" + plainMD(string(e.Record.Source)) + ")"
+					cell += " (" + wordsMD(string(e.Record.Source)) + ")"
 				}
 				for _, d := range e.Record.Dimensions {
-					cell += "<br>" + plainMD(words(d.Name)) + " " + figure(d)
+					cell += "<br>" + wordsMD(words(d.Name)) + " " + figure(d)
 				}
 				cells = append(cells, cell)
 			}
@@ -98,6 +95,40 @@ func (m *markdown) matrix(r Report) {
 		}
 		m.maybe(row + "\n")
 	}
+}
+
+// notes say what is worth knowing of the pairs that are certified.
+func (m *markdown) notes(r Report) {
+	heading := "\n### Worth knowing of what is certified\n\n"
+	for _, e := range r.Entries {
+		if !e.Good() {
+			continue
+		}
+		pair := fmt.Sprintf("- %s at %s: ", codeSpan(e.Record.Contract), codeSpan(e.Record.Target.String()))
+		for _, note := range notesMD(e.Record) {
+			if m.maybe(heading + pair + note + "\n") {
+				heading = ""
+			}
+		}
+	}
+}
+
+// notesMD are what changes no verdict: which checks could not be made, and the warnings.
+func notesMD(r certification.Record) []string {
+	var notes []string
+	for _, d := range r.Dimensions {
+		for _, f := range unverified(d) {
+			notes = append(notes, fmt.Sprintf("%s, %d × %s%s", wordsMD(words(d.Name)), f.Count, codeSpan(f.Reason), instanceMD(f)))
+		}
+	}
+	for _, f := range r.Warnings {
+		note := codeSpan(f.Reason) + instanceMD(f)
+		if f.Count > 1 {
+			note = fmt.Sprintf("%d × %s", f.Count, note)
+		}
+		notes = append(notes, note)
+	}
+	return notes
 }
 
 // reasonsMD says why one pair is not certified.
@@ -111,13 +142,13 @@ func reasonsMD(e Entry) string {
 		if d.Status == certification.StatusPassed {
 			continue
 		}
-		fmt.Fprintf(&text, "- %s\n", plainMD(spoken(d)))
+		fmt.Fprintf(&text, "- %s\n", wordsMD(spoken(d)))
 		for _, f := range d.Findings {
 			fmt.Fprintf(&text, "  - %d × %s%s\n", f.Count, codeSpan(f.Reason), instanceMD(f))
 		}
 	}
-	for _, f := range e.Record.Warnings {
-		fmt.Fprintf(&text, "- worth knowing: %s%s\n", codeSpan(f.Reason), instanceMD(f))
+	for _, note := range notesMD(e.Record) {
+		fmt.Fprintf(&text, "- worth knowing: %s\n", note)
 	}
 	fmt.Fprintf(&text, "\nRecord %s\n", codeSpan(e.Record.ID))
 	return text.String()
@@ -141,8 +172,8 @@ func (m *markdown) details(e Entry) {
 			continue
 		}
 		var text strings.Builder
-		fmt.Fprintf(&text, "\n<details><summary>%s at %s: case %s, %d of %d samples good</summary>\n\n",
-			htmlText(e.Record.Contract), htmlText(e.Record.Target.String()), htmlText(c.Case), c.Business, c.Samples)
+		fmt.Fprintf(&text, "\n<details><summary>%s at %s: case %s, %d of %s good</summary>\n\n",
+			htmlText(e.Record.Contract), htmlText(e.Record.Target.String()), htmlText(c.Case), c.Business, counted(c.Samples, "sample", "samples"))
 		for _, f := range c.Findings {
 			fmt.Fprintf(&text, "- %d × %s%s\n", f.Count, codeSpan(f.Reason), detailMD(f.Detail))
 		}
@@ -167,7 +198,7 @@ func exchangeMD(text *strings.Builder, d *evidence.Document, name string) {
 			continue
 		}
 		for _, message := range c.Messages {
-			fmt.Fprintf(text, "\n%s:\n%s", plainMD(message.Role), fenced(message.Content))
+			fmt.Fprintf(text, "\n%s:\n%s", wordsMD(message.Role), excerpt(message.Content))
 		}
 	}
 	samples, _ := chosen(d, name, 1)
@@ -179,80 +210,6 @@ func exchangeMD(text *strings.Builder, d *evidence.Document, name string) {
 		if answer == "" {
 			answer = s.Exchange.Answer
 		}
-		fmt.Fprintf(text, "\nanswer of sample %d:\n%s", s.Index, fenced(answer))
+		fmt.Fprintf(text, "\nanswer of sample %d:\n%s", s.Index, excerpt(answer))
 	}
-}
-
-// clean takes out of foreign text what would turn or move what follows; white space becomes plain.
-func clean(text string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case unicode.Is(unicode.Bidi_Control, r):
-			return -1
-		case unicode.IsControl(r), unicode.IsSpace(r):
-			return ' '
-		}
-		return r
-	}, text)
-}
-
-// codeSpan shows foreign text as it is: no markup, no mention, no link.
-func codeSpan(text string) string {
-	text = strings.TrimSpace(clean(text))
-	if text == "" {
-		return "(empty)"
-	}
-	fence := strings.Repeat("`", longestRun(text)+1)
-	if strings.HasPrefix(text, "`") || strings.HasSuffix(text, "`") {
-		text = " " + text + " "
-	}
-	return fence + text + fence
-}
-
-// cellMD is a code span in a table, where a bar would end the cell even so.
-func cellMD(text string) string { return strings.ReplaceAll(codeSpan(text), "|", `\|`) }
-
-// plainMD escapes what Markdown would read. It is for words of ours that may stand beside foreign ones.
-func plainMD(text string) string {
-	var out strings.Builder
-	for _, r := range clean(text) {
-		if strings.ContainsRune("\\`*_{}[]<>()#+!|~@&$", r) {
-			out.WriteByte('\\')
-		}
-		out.WriteRune(r)
-	}
-	return out.String()
-}
-
-// htmlText is foreign text inside an HTML block, where Markdown is not read and mentions still are.
-func htmlText(text string) string { return "<code>" + html.EscapeString(clean(text)) + "</code>" }
-
-// fenced is an excerpt in a fence that it cannot end.
-func fenced(text string) string {
-	if len(text) > maxExcerpt {
-		cut := boundary(text, maxExcerpt)
-		text = text[:cut] + fmt.Sprintf("\n… %d bytes more", len(text)-cut)
-	}
-	text = strings.Map(func(r rune) rune {
-		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)) {
-			return '\uFFFD'
-		}
-		return r
-	}, text)
-	fence := strings.Repeat("`", max(3, longestRun(text)+1))
-	return fence + "text\n" + text + "\n" + fence + "\n"
-}
-
-// longestRun is the longest run of backticks.
-func longestRun(text string) int {
-	longest, run := 0, 0
-	for _, r := range text {
-		if r != '`' {
-			run = 0
-			continue
-		}
-		run++
-		longest = max(longest, run)
-	}
-	return longest
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
 
 	"github.com/fallproof/fallproof/contracts/certification"
 	"github.com/fallproof/fallproof/contracts/evidence"
@@ -28,12 +30,12 @@ func TestMarkdown(t *testing.T) {
 	g.Expect(text).To(HavePrefix("## certification run tonight: 2 certified, 1 rejected\n" +
 		"\n| target | `invoices` | `triage` |\n|---|---|---|\n" +
 		"| `p/good` | ✅ **certified**<br>structure 40/40 ≥ 0.928, 0.90 asked | ✅ **certified**<br>structure 40/40 ≥ 0.928, 0.90 asked |\n" +
-		"| `p/org/m` | ❌ **rejected**<br>prompt 20/20 = 1.000, 1.00 asked<br>business 30/40 ≥ 0.614, 0.90 asked<br>round trip nothing seen | – |\n"))
+		"| `p/org/m` | ❌ **rejected**<br>prompt 20/20 = 1.000, 1.00 asked<br>business 30/40 ≥ 0.614, 0.90 asked, failed<br>round trip nothing seen | – |\n"))
 	g.Expect(text).To(ContainSubstring("\n### ❌ `invoices` at `p/org/m`: rejected\n\n- business: failed, 30 of 40, at least 0.614 with 95 % confidence; 0.90 is asked\n" +
-		"  - 2 × `the total`, e.g. case `חשבונית`, sample 1: `סה\"כ does not hold`\n"))
+		"  - 2 × `the total`, e.g. case <span dir=\"auto\">`חשבונית`</span>, sample 1: <span dir=\"auto\">`סה\"כ does not hold`</span>\n"))
 	g.Expect(text).To(ContainSubstring("- worth knowing: `model_alias`: `m is served by m-2026`\n"))
-	g.Expect(text).To(ContainSubstring("<details><summary><code>invoices</code> at <code>p/org/m</code>: case <code>חשבונית</code>, 3 of 5 samples good</summary>\n\n"))
-	g.Expect(text).To(ContainSubstring("\nuser:\n```text\nחשבונית מס 7\nסה\"כ: 12.50\n```\n\nanswer of sample 0:\n```text\n{\"vendor\""))
+	g.Expect(text).To(ContainSubstring("<details><summary><code>invoices</code> at <code>p/org/m</code>: case <code dir=\"auto\">חשבונית</code>, 3 of 5 samples good</summary>\n\n"))
+	g.Expect(text).To(ContainSubstring("\nsystem:\n```text\nAnswer with one object.\n```\n"))
 	g.Expect(strings.Count(text, "<details>")).To(Equal(strings.Count(text, "</details>")))
 	failing := markdown(t, whole().Failing())
 	g.Expect(failing).To(HavePrefix("## certification run tonight: 1 rejected, 2 certified not shown\n"))
@@ -51,10 +53,66 @@ func TestMarkdownSaysWhatIsNotLive(t *testing.T) {
 	g.Expect(text).To(ContainSubstring("**rejected**<br>"), "live needs no word")
 }
 
+// Right-to-left text stands in its own direction and moves nothing around it; JSON goes from left to right.
+func TestMarkdownRightToLeft(t *testing.T) {
+	g := NewWithT(t)
+	e := entry("{\"שם\": [\"אבג\", \"a<b\", 7]}", finding("r"))
+	text := markdown(t, report.Report{Entries: []report.Entry{e}})
+	g.Expect(text).To(ContainSubstring("\nuser:\n<pre dir=\"auto\">\nחשבונית מס 7\nסה\"כ: 12.50\n</pre>\n"))
+	g.Expect(text).To(ContainSubstring("\nanswer of sample 0:\n<pre dir=\"ltr\">\n" +
+		`{<span dir="auto">"שם"</span>: [<span dir="auto">"אבג"</span>, "a&lt;b", 7]}` + "\n</pre>\n"))
+	e = entry("مرحبا، لا أستطيع", finding("r"))
+	g.Expect(markdown(t, report.Report{Title: "run שם 7", Entries: []report.Entry{e}})).To(And(
+		ContainSubstring("<pre dir=\"auto\">\nمرحبا، لا أستطيع\n</pre>\n"), HavePrefix("## <span dir=\"auto\">`run שם 7`</span>: 1 rejected\n")))
+}
+
+// What is certified has its warnings too, and checks that could not be made.
+func TestMarkdownSaysWhatIsWorthKnowingOfWhatIsCertified(t *testing.T) {
+	g := NewWithT(t)
+	r := whole()
+	g.Expect(markdown(t, r)).NotTo(ContainSubstring("### Worth knowing"))
+	r.Entries[0].Record.Dimensions[0].Findings = []certification.Finding{{Reason: "not_verified", Count: 8, Case: "c", Detail: "no tokenizer"}, {Reason: "else", Count: 1}}
+	r.Entries[1].Record.Warnings = []certification.Finding{{Reason: "model_alias", Count: 1, Detail: "m is served by @m"}}
+	g.Expect(markdown(t, r)).To(ContainSubstring("\n### Worth knowing of what is certified\n\n" +
+		"- `invoices` at `p/good`: structure, 8 × `not_verified`, e.g. case `c`, sample 0: `no tokenizer`\n" +
+		"- `triage` at `p/good`: `model_alias`: `m is served by @m`\n\n<details>"))
+}
+
+// A loop is seen as one, wherever it stands, and what comes after it too.
+func TestMarkdownShortensWhatRepeats(t *testing.T) {
+	for _, row := range []struct{ name, content, shown string }{
+		{"spaces", `{"a":` + strings.Repeat(" ", 4104) + "1}", `{"a":        … 4,096 further spaces …1}`},
+		{"line breaks", `{"a":` + strings.Repeat("\n", 108), "{\"a\":\n\n\n\n\n\n\n\n… 100 further line breaks …"},
+		{"tabs", strings.Repeat("\t", 108) + "x", "\t\t\t\t\t\t\t\t… 100 further tabs …x"},
+		{"white space", "x" + strings.Repeat(" \n", 54), "x \n \n \n \n… 100 further characters of white space …"},
+		{"an indentation", "{\n" + strings.Repeat(" ", 63) + "}", "{\n" + strings.Repeat(" ", 63) + "}"},
+		{"a runaway", `{"a": "` + strings.Repeat("really, ", 1003), `{"a": "really, really, really, … and 1,000 further times the last 8 bytes …`},
+		{"a letter", "x" + strings.Repeat("a", 1003) + "\n", "xaaa… and 1,000 further times the last byte …\n"},
+		{"a runaway that is cut", "x" + strings.Repeat("abc", 103) + "ab", "xabcabcabc… and 100 further times the last 3 bytes …ab"},
+		{"a runaway from right to left", "<" + strings.Repeat("שלום ", 200) + "x" + strings.Repeat("שלום ", 103), "שלום שלום שלום … and 100 further times the last 9 bytes …"},
+		{"a list", strings.Repeat("1, ", 80), strings.TrimSpace(strings.Repeat("1, ", 80))},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g := NewWithT(t)
+			text := markdown(t, report.Report{Entries: []report.Entry{entry(row.content, finding("white_space_loop"))}})
+			_, answer, _ := strings.Cut(text, "answer of sample 0:\n")
+			g.Expect(answer).To(ContainSubstring(row.shown))
+			g.Expect(len(answer)).To(BeNumerically("<", 1_800))
+		})
+	}
+}
+
 // Foreign text ends no cell, fence or block, mentions nobody, and turns no line.
 func TestMarkdownOfForeignText(t *testing.T) {
+	const evil = "a|b `x` ``` @someone <b> https://evil.example www.evil.example\n\n# h\n````\n</details></pre></span></code><script>\u202e"
+	t.Run("left to right", func(t *testing.T) { staysInert(t, evil, false) })
+	t.Run("right to left", func(t *testing.T) { staysInert(t, "שלום "+evil, true) })
+	t.Run("right to left, JSON", func(t *testing.T) { staysInert(t, `{"א": "שלום `+evil+`", "b": "`+evil, true) })
+}
+
+func staysInert(t *testing.T, evil string, rightToLeft bool) {
+	t.Helper()
 	g := NewWithT(t)
-	const evil = "a|b `x` ``` @someone <b>\n\n# h\n````\n</details>\u202e"
 	r := whole()
 	rec := &r.Entries[2].Record
 	rec.Contract, rec.Target.Model, rec.Cases[0].Case, r.Title, r.Note = evil, evil, evil, evil, evil
@@ -62,15 +120,26 @@ func TestMarkdownOfForeignText(t *testing.T) {
 		list[0] = certification.Finding{Reason: evil, Case: evil, Detail: evil}
 	}
 	r.Entries[2].Evidence.Cases[0].Name = evil
-	r.Entries[2].Evidence.Cases[0].Messages[0].Content = evil
+	r.Entries[2].Evidence.Cases[0].Messages = []evidence.Message{{Role: evil, Content: evil}}
 	r.Entries[2].Evidence.Samples[0].Case, r.Entries[2].Evidence.Samples[0].Content = evil, evil
 	text := markdown(t, r)
 	g.Expect(text).NotTo(ContainSubstring("\u202e"))
 	columns := 0
 	outside := "" // of fences, code spans and the details' own tags
-	fence := ""
+	fence, block, blocks := "", "", 0
 	for _, line := range strings.Split(text, "\n") {
 		switch {
+		case block != "": // a pre element begins an HTML block, which goes to the first line that ends one
+			block += line + "\n"
+			if strings.Contains(line, "</pre>") {
+				shows(g, block, evil)
+				block = ""
+				blocks++
+			}
+			continue
+		case fence == "" && strings.HasPrefix(line, "<pre dir="):
+			block = line + "\n"
+			continue
 		case fence != "" && line == fence:
 			fence = ""
 			continue
@@ -87,12 +156,28 @@ func TestMarkdownOfForeignText(t *testing.T) {
 		}
 		outside += withoutSpans(line) + "\n"
 	}
-	g.Expect(fence).To(BeEmpty(), "no fence is left open")
+	g.Expect(fence+block).To(BeEmpty(), "no fence and no element is left open")
+	g.Expect(blocks > 0).To(Equal(rightToLeft))
+	g.Expect(strings.Count(outside, "<span")).To(Equal(strings.Count(outside, "</span>")))
 	g.Expect(columns).To(Equal(5), "four columns")
-	g.Expect(outside).NotTo(MatchRegexp(`[^\\]@someone`))
-	g.Expect(outside).NotTo(MatchRegexp(`[^\\]<b>`))
+	for _, active := range []string{"@someone", "<b>", "<script>", "</pre>", "</code>", "https:", "www."} {
+		g.Expect(outside).NotTo(ContainSubstring(active))
+	}
 	g.Expect(strings.Count(outside, "</details>")).To(Equal(strings.Count(outside, "<details>")))
 	g.Expect(outside).NotTo(ContainSubstring("\n# h"))
+}
+
+// shows reads a block as a browser does: nothing but text stands in it, and that is the text.
+func shows(g *WithT, block, text string) {
+	context := &html.Node{Type: html.ElementNode, Data: "body", DataAtom: atom.Body}
+	nodes, err := html.ParseFragment(strings.NewReader(block), context)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(nodes).To(HaveLen(2), "the element and a line break")
+	for _, e := range all(nodes[0], "*") {
+		g.Expect(e.Data).To(Equal("span"))
+		g.Expect(e.Attr).To(Equal([]html.Attribute{{Key: "dir", Val: "auto"}}))
+	}
+	g.Expect(textOf(nodes[0])).To(Equal(strings.ReplaceAll(text, "\u202e", "\uFFFD") + "\n"))
 }
 
 // withoutSpans takes code spans out of a line as Markdown reads them: a run of backticks to the next run
@@ -100,7 +185,7 @@ func TestMarkdownOfForeignText(t *testing.T) {
 func withoutSpans(line string) string {
 	out := ""
 	for line != "" {
-		if strings.HasPrefix(line, "<code>") {
+		if strings.HasPrefix(line, "<code>") || strings.HasPrefix(line, `<code dir="auto">`) {
 			_, line, _ = strings.Cut(line, "</code>")
 			continue
 		}
@@ -138,7 +223,8 @@ func TestMarkdownIsBounded(t *testing.T) {
 	g.Expect(text).To(ContainSubstring("further parts have no room here; the HTML report has them."))
 	g.Expect(strings.Count(text, "<details>")).To(Equal(strings.Count(text, "</details>")))
 	g.Expect(strings.Count(text, "| ❌ **rejected**")).To(Equal(30), "the matrix comes first")
-	g.Expect(text).To(ContainSubstring("bytes more\n```\n"))
+	g.Expect(text).To(ContainSubstring("000\n… 58,500 bytes are left out …\n000"), "both ends are seen")
+	g.Expect(text).To(ContainSubstring("0007\n```\n"))
 }
 
 func TestAnswersThatAreNoneAreShownAsReceived(t *testing.T) {

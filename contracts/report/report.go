@@ -7,6 +7,7 @@ import (
 
 	"github.com/fallproof/fallproof/contracts/certification"
 	"github.com/fallproof/fallproof/contracts/evidence"
+	"github.com/fallproof/fallproof/contracts/prompt"
 )
 
 // Report is what is shown.
@@ -96,7 +97,11 @@ func figure(d certification.Dimension) string {
 	if d.Census {
 		least = "="
 	}
-	return fmt.Sprintf("%d/%d %s %.3f, %.2f asked", d.Successes, d.Samples, least, d.LowerBound, d.Threshold)
+	text := fmt.Sprintf("%d/%d %s %.3f, %.2f asked", d.Successes, d.Samples, least, d.LowerBound, d.Threshold)
+	if status := statusClass(d.Status); status != certification.StatusPassed { // the figure may look well all the same
+		text += ", " + words(status)
+	}
+	return text
 }
 
 // spoken is the same as a sentence, for who cannot see a chart.
@@ -114,6 +119,22 @@ func spoken(d certification.Dimension) string {
 
 // words writes a stable word as people read it.
 func words(word string) string { return strings.ReplaceAll(word, "_", " ") }
+
+// counted is a number of things.
+func counted(n int, one, several string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return grouped(n) + " " + several
+}
+
+// unverified are the findings that say which checks of a dimension could not be made, though it passed.
+func unverified(d certification.Dimension) []certification.Finding {
+	if d.Status != certification.StatusPassed {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(d.Findings), func(f certification.Finding) bool { return f.Reason != string(prompt.NotVerified) })
+}
 
 // chosen are the samples of a case that a report shows: those that went wrong, and a good one to compare
 // them with.

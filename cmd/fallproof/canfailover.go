@@ -22,7 +22,10 @@ func (p *program) canFailoverCommand() *cobra.Command {
 	var asJSON bool
 	command := &cobra.Command{
 		Use: "can-failover", Short: "Say whether a target may stand in under a contract, and why not", Args: cobra.NoArgs,
-		Long:    "Exit 0 when it may, 1 when it may not.",
+		Long: "Asks the store for the proof and judges it as the service does, but for what only a running replica knows (circuit_open)\n" +
+			"and what depends on a job's input (context_too_small). A yes comes with what its record warns of; a no with every\n" +
+			"reason, what takes it away (fix, then what has to follow, or what would do as well) and a command that shows more (see).\n\n" +
+			exits{ok: "it may", no: "it may not"}.String(),
 		Example: "  fallproof can-failover --contract invoice-extraction --to beta/beta-medium\n  fallproof can-failover --contract invoice-extraction --to beta/beta-medium --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if contract == "" || to == "" {
@@ -89,48 +92,23 @@ type verdict struct {
 	Eligible        bool                   `json:"eligible"`
 	Reasons         []certification.Reason `json:"reasons"`
 	Details         []remedy               `json:"details"` // of each reason
-	Fixes           []string               `json:"fixes"`   // each once
+	Fixes           []string               `json:"fixes"`   // what to do, in order, each once
 	CertificationID *string                `json:"certification_id"`
+	Source          *providers.Source      `json:"source"`
+	IssuedAt        *time.Time             `json:"issued_at"`
 	ExpiresAt       *time.Time             `json:"expires_at"`
 
-	Warnings []certification.Warning `json:"warnings"`
-	Events   []certification.Event   `json:"events"` // of the record that the proof rests on
-}
+	Warnings       []certification.Warning `json:"warnings"`        // what came since: its end is near, another fingerprint answers
+	RecordWarnings []certification.Finding `json:"record_warnings"` // what was found when it was certified and changes no verdict
+	Events         []certification.Event   `json:"events"`          // of the record that the proof rests on
 
-// remedy is a reason in words, and what would take it away.
-type remedy struct {
-	Reason  certification.Reason `json:"reason"`
-	Meaning string               `json:"meaning"`
-	Fix     string               `json:"fix"`
+	left time.Duration // until it expires
 }
 
 func (p *program) canFailover(ctx context.Context, c *config.Config, s store.Store, contract *contracts.Contract, target providers.Target, asJSON bool) error {
-	status, err := standingOf(ctx, c, s, contract, target)
+	v, err := p.judged(ctx, c, s, contract, target)
 	if err != nil {
 		return usage(fmt.Errorf("the store cannot be read: %w", err)) // never to be taken for a no
-	}
-	v := verdict{
-		Contract: contract.Name, Target: target, Role: status.Role, Eligible: status.Eligible, Reasons: status.Reasons, Details: []remedy{}, Fixes: []string{},
-		Warnings: status.Warnings, Events: status.Events,
-	}
-	if v.Warnings == nil {
-		v.Warnings = []certification.Warning{}
-	}
-	if v.Events == nil {
-		v.Events = []certification.Event{}
-	}
-	if status.CertificationID != "" {
-		v.CertificationID, v.ExpiresAt = &status.CertificationID, &status.ExpiresAt
-	}
-	if v.Reasons == nil {
-		v.Reasons = []certification.Reason{}
-	}
-	for _, reason := range v.Reasons {
-		fix := fixFor(reason, v)
-		v.Details = append(v.Details, remedy{reason, meanings[reason], fix})
-		if !slices.Contains(v.Fixes, fix) {
-			v.Fixes = append(v.Fixes, fix)
-		}
 	}
 	if asJSON {
 		err = p.printJSON(v)
@@ -143,32 +121,68 @@ func (p *program) canFailover(ctx context.Context, c *config.Config, s store.Sto
 	return exit(exitNo)
 }
 
-// standingOf asks the store about one target and lets the service's own rule judge the answer.
-func standingOf(ctx context.Context, c *config.Config, s store.Store, contract *contracts.Contract, target providers.Target) (failover.TargetStatus, error) {
+// judged is the answer with all that there is to say of it.
+func (p *program) judged(ctx context.Context, c *config.Config, s store.Store, contract *contracts.Contract, target providers.Target) (verdict, error) {
+	status, now, err := standingOf(ctx, c, s, contract, target)
+	if err != nil {
+		return verdict{}, err
+	}
+	v := verdict{
+		Contract: contract.Name, Target: target, Role: status.Role, Eligible: status.Eligible, Reasons: listed(status.Reasons), Details: []remedy{}, Fixes: []string{},
+		Warnings: listed(status.Warnings), RecordWarnings: []certification.Finding{}, Events: listed(status.Events),
+	}
+	_, routed := c.Routes[contract.Name]
+	of := patient{contract: v.Contract, target: target, role: v.Role, accepted: c.Server.AcceptSources, routed: routed, file: p.configPath}
+	if status.CertificationID != "" {
+		record, err := s.Record(ctx, status.CertificationID)
+		if err != nil {
+			return verdict{}, err
+		}
+		of.record = &record.Record
+		v.CertificationID, v.Source, v.IssuedAt, v.ExpiresAt = &record.ID, &record.Source, &record.IssuedAt, &status.ExpiresAt
+		v.RecordWarnings, v.left = listed(record.Warnings), status.ExpiresAt.Sub(now)
+	}
+	for _, reason := range v.Reasons {
+		r := remedyFor(reason, of)
+		v.Details = append(v.Details, r)
+		for _, fix := range []string{r.Fix, r.Then} {
+			if fix != "" && !slices.Contains(v.Fixes, fix) {
+				v.Fixes = append(v.Fixes, fix)
+			}
+		}
+	}
+	return v, nil
+}
+
+// listed is a list that scripts can read: empty and never null.
+func listed[T any](items []T) []T {
+	if items == nil {
+		return []T{}
+	}
+	return items
+}
+
+// standingOf asks the store about one target and lets the service's own rule judge the answer. now is the
+// store's clock.
+func standingOf(ctx context.Context, c *config.Config, s store.Store, contract *contracts.Contract, target providers.Target) (status failover.TargetStatus, now time.Time, err error) {
 	profile, _ := c.Profile(target)
 	standings, err := s.Standings(ctx, []certification.Key{{
 		Contract: contract.Name, Target: target, EffectiveDigest: contract.EffectiveDigest(target),
 		ProfileDigest: profile.Digest(), ProofDigest: contract.ProofDigest(target, profile),
 	}})
 	if err != nil {
-		return failover.TargetStatus{}, err
+		return failover.TargetStatus{}, now, err
 	}
 	all := failover.Status(c.Plan(contract), c.Targets(), map[providers.Target]certification.Standing{target: standings[0]}, c.Server.AcceptSources)
 	i := slices.IndexFunc(all, func(status failover.TargetStatus) bool { return status.Target == target })
-	return all[i], nil // declared targets are always listed
+	return all[i], standings[0].Now, nil // declared targets are always listed
 }
 
 func (p *program) explain(v verdict) string {
-	var text strings.Builder
 	if v.Eligible {
-		fmt.Fprintf(&text, "%s: %s may stand in under %s until %s (certification %s)\n",
-			p.paint(good, "yes"), v.Target, v.Contract, stamp(*v.ExpiresAt), *v.CertificationID)
-		for _, warning := range v.Warnings {
-			fmt.Fprintf(&text, "  %s: %s\n    fallproof certify --contract %s --target %s\n",
-				p.paint(strong, string(warning)), warningMeanings[warning], v.Contract, v.Target)
-		}
-		return text.String()
+		return p.explainYes(v)
 	}
+	var text strings.Builder
 	fmt.Fprintf(&text, "%s: %s may not stand in under %s\n", p.paint(bad, "no"), v.Target, v.Contract)
 	for _, d := range v.Details {
 		fmt.Fprintf(&text, "  %s: %s\n", p.paint(strong, string(d.Reason)), d.Meaning)
@@ -177,7 +191,23 @@ func (p *program) explain(v verdict) string {
 				fmt.Fprintf(&text, "    %s\n", visible(happened(event)))
 			}
 		}
-		fmt.Fprintf(&text, "    %s\n", d.Fix)
+		text.WriteString(d.lines())
+	}
+	return text.String()
+}
+
+// explainYes says until when, and what a careful person would want to know before relying on it.
+func (p *program) explainYes(v verdict) string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s: %s may stand in under %s until %s (%s left; certification %s, %s)\n",
+		p.paint(good, "yes"), v.Target, v.Contract, stamp(*v.ExpiresAt), remaining(v.left), *v.CertificationID, *v.Source)
+	for _, warning := range v.Warnings {
+		fmt.Fprintf(&text, "  %s: %s\n", p.paint(strong, string(warning)), warningMeanings[warning])
+		of := patient{contract: v.Contract, target: v.Target, file: p.configPath}
+		text.WriteString(remedy{Fix: of.certify()}.lines())
+	}
+	for _, found := range v.RecordWarnings {
+		fmt.Fprintf(&text, "  %s: %s\n", p.paint(strong, visible(found.Reason)), visible(found.Detail))
 	}
 	return text.String()
 }
@@ -194,52 +224,8 @@ func happened(event certification.Event) string {
 	return line
 }
 
-// meanings says in words what each reason means.
-var meanings = map[certification.Reason]string{
-	certification.NoCertification:   "it was never certified for this contract",
-	certification.ReasonRejected:    "its newest judged certification rejected it",
-	certification.ReasonInconcl:     "no run of it could be judged",
-	certification.Expired:           "its certification has expired",
-	certification.Revoked:           "its certification was revoked",
-	certification.ContractChanged:   "the contract has changed since it was certified",
-	certification.ProfileChanged:    "its profile has changed since it was certified",
-	certification.SourceNotAccepted: "its certification is of a source that server.accept_sources does not list",
-	certification.Suspended:         "its proof is suspended",
-	certification.NotInRoute:        "the contract's route does not name it",
-	certification.ContextTooSmall:   "its context window is too small",
-	certification.CircuitOpen:       "a replica leaves it alone for a while, after too many failures in a row",
-}
-
 // warningMeanings says in words what each warning means.
 var warningMeanings = map[certification.Warning]string{
 	certification.WarningExpiring:    "it expires soon",
 	certification.WarningFingerprint: "it answers with another fingerprint than it was certified with",
-}
-
-// fixFor is what would take a reason away: a command, or what to change in the configuration. What follows
-// a # is for people.
-func fixFor(reason certification.Reason, v verdict) string {
-	certify := fmt.Sprintf("fallproof certify --contract %s --target %s", v.Contract, v.Target)
-	diff := fmt.Sprintf("fallproof certifications diff --contract %s --target %s", v.Contract, v.Target)
-	switch reason {
-	case certification.ReasonRejected, certification.Revoked, certification.Suspended:
-		if v.CertificationID != nil {
-			return fmt.Sprintf("fallproof certifications show %s   # says why; once that is mended: %s", *v.CertificationID, certify)
-		}
-		return certify
-	case certification.ContractChanged, certification.ProfileChanged:
-		return certify + "   # then " + diff + " says what changed"
-	case certification.ReasonInconcl:
-		return certify + "   # when the provider answers again"
-	case certification.SourceNotAccepted:
-		return certify + "   # against a provider of a source that server.accept_sources lists"
-	case certification.NotInRoute:
-		return fmt.Sprintf("add %s to routes.%s.fallbacks in the configuration", v.Target, v.Contract)
-	case certification.ContextTooSmall:
-		return fmt.Sprintf("correct context_window of %s in the configuration, or choose another target", v.Target)
-	case certification.CircuitOpen:
-		return fmt.Sprintf("wait: it is tried again after providers.%s.circuit.cool_down", v.Target.Provider)
-	default: // never certified, or no longer
-		return certify
-	}
 }

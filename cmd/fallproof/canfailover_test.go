@@ -1,11 +1,12 @@
 package main
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/fallproof/fallproof/contracts/certification"
 	"github.com/fallproof/fallproof/providers"
+	"github.com/fallproof/fallproof/service/failover"
 )
 
 // declaredReasons are read off the source, so that a new one cannot be forgotten here.
@@ -45,46 +47,111 @@ func declaredReasons(t *testing.T) map[certification.Reason]bool {
 	return reasons
 }
 
-// Every reason is said in words, with what would take it away; what looks like a command is one.
+const (
+	certifyPair = "fallproof certify --contract support-triage --target sim/org/m"
+	shownID     = "0197b1c4-0000-7000-8000-000000000000"
+	showRecord  = "fallproof certifications show " + shownID
+	enough      = ", where such proofs are enough"
+)
+
+// remedyRows are every reason with what is done about it, and first what is done where a target of a route
+// has a record.
+var remedyRows = []struct {
+	reason certification.Reason
+	name   string
+	change func(*patient)
+	want   remedy
+}{
+	{reason: certification.NoCertification, change: func(of *patient) { of.record = nil }, want: remedy{Fix: certifyPair}},
+	{reason: certification.ReasonRejected, want: remedy{Fix: certifyPair, See: showRecord}},
+	{reason: certification.ReasonInconcl, change: func(of *patient) { of.record = nil },
+		want: remedy{Fix: certifyPair, See: "fallproof certifications list --contract support-triage --target sim/org/m"}},
+	{reason: certification.Expired, want: remedy{Fix: certifyPair, See: showRecord}},
+	{reason: certification.Revoked, want: remedy{Fix: certifyPair, See: showRecord}},
+	{reason: certification.ContractChanged, want: remedy{Fix: certifyPair, See: "fallproof certifications diff --contract support-triage --target sim/org/m"}},
+	{reason: certification.ProfileChanged, want: remedy{Fix: certifyPair, See: "fallproof certifications diff --contract support-triage --target sim/org/m"}},
+	{reason: certification.Suspended, want: remedy{Fix: certifyPair, Or: "fallproof certify --requested", See: showRecord}},
+	{reason: certification.Suspended, name: "outside the routes, where --requested does not look", change: func(of *patient) { of.role = failover.RoleOther },
+		want: remedy{Fix: certifyPair, See: showRecord}},
+	{reason: certification.SourceNotAccepted, name: "declared as simulated", want: remedy{
+		Fix:  "in fallproof.yaml: a base_url that leads to a live provider, and source: live, under providers.sim",
+		Then: certifyPair, Or: "in fallproof.yaml: server.accept_sources: [live, simulated]" + enough, See: showRecord}},
+	{reason: certification.SourceNotAccepted, name: "a simulator elsewhere answered", change: warned("a simulator answered"), want: remedy{
+		Fix:  "in fallproof.yaml: a base_url that leads to a live provider, and source: live, under providers.sim",
+		Then: certifyPair, Or: "in fallproof.yaml: server.accept_sources: [live, simulated]" + enough, See: showRecord}},
+	{reason: certification.SourceNotAccepted, name: "this machine answered", change: warned("127.0.0.1 is this machine; where …"), want: remedy{
+		Fix:  "in fallproof.yaml: live_on_loopback: true under providers.sim, where a real model listens on this machine",
+		Then: certifyPair, Or: "in fallproof.yaml: server.accept_sources: [live, simulated]" + enough, See: showRecord}},
+	{reason: certification.SourceNotAccepted, name: "a replay", change: func(of *patient) { of.record.Source = providers.SourceReplay }, want: remedy{
+		Fix: certifyPair, Or: "in fallproof.yaml: server.accept_sources: [live, replay]" + enough, See: showRecord}},
+	{reason: certification.SourceNotAccepted, name: "live, where simulations alone count",
+		change: func(of *patient) {
+			of.record.Source, of.accepted = providers.SourceLive, []providers.Source{providers.SourceSimulated}
+		},
+		want: remedy{Fix: "in fallproof.yaml: server.accept_sources: [simulated, live]", See: showRecord}},
+	{reason: certification.NotInRoute, want: remedy{Fix: "in fallproof.yaml: add sim/org/m to routes.support-triage.fallbacks"}},
+	{reason: certification.NotInRoute, name: "no route at all", change: func(of *patient) { of.routed = false },
+		want: remedy{Fix: "in fallproof.yaml: add under routes support-triage: {primary: PROVIDER/MODEL, fallbacks: [sim/org/m]}"}},
+	{reason: certification.ContextTooSmall,
+		want: remedy{Fix: "in fallproof.yaml: correct context_window of sim/org/m, or name another target in routes.support-triage.fallbacks"}},
+	{reason: certification.CircuitOpen, want: remedy{Fix: "wait: it is tried again after providers.sim.circuit.cool_down"}},
+	{reason: certification.Expired, name: "another configuration, and words that a shell would split",
+		change: func(of *patient) { of.file, of.target.Model = "my nights/b.yaml", "it's (q4)" },
+		want: remedy{
+			Fix: `fallproof certify --contract support-triage --target 'sim/it'\''s (q4)' --config 'my nights/b.yaml'`,
+			See: showRecord + " --config 'my nights/b.yaml'"}},
+}
+
+func warned(detail string) func(*patient) {
+	return func(of *patient) {
+		of.record.Warnings = []certification.Finding{{Reason: "not_live", Count: 1, Detail: detail}}
+	}
+}
+
+// Every reason is said in words, with what takes it away; what looks like a command is one.
 func TestEveryReasonHasARemedy(t *testing.T) {
-	const certify, id = "fallproof certify --contract support-triage --target sim/org/m", "0197b1c4-0000-7000-8000-000000000000"
-	const show = "fallproof certifications show " + id + "   # says why; once that is mended: " + certify
-	const diff = certify + "   # then fallproof certifications diff --contract support-triage --target sim/org/m says what changed"
-	remedies := map[certification.Reason]string{
-		certification.NoCertification:   certify,
-		certification.ReasonRejected:    show,
-		certification.ReasonInconcl:     certify + "   # when the provider answers again",
-		certification.Expired:           certify,
-		certification.Revoked:           show,
-		certification.ContractChanged:   diff,
-		certification.SourceNotAccepted: certify + "   # against a provider of a source that server.accept_sources lists",
-		certification.Suspended:         show,
-		certification.ProfileChanged:    diff,
-		certification.NotInRoute:        "add sim/org/m to routes.support-triage.fallbacks in the configuration",
-		certification.ContextTooSmall:   "correct context_window of sim/org/m in the configuration, or choose another target",
-		certification.CircuitOpen:       "wait: it is tried again after providers.sim.circuit.cool_down",
+	missing := declaredReasons(t)
+	for _, row := range remedyRows {
+		delete(missing, row.reason)
+		t.Run(string(row.reason)+" "+row.name, func(t *testing.T) {
+			s := newTerminal(t)
+			of := patient{
+				contract: "support-triage", target: providers.Target{Provider: "sim", Model: "org/m"}, role: failover.RoleFallback, routed: true,
+				record:   &certification.Record{ID: shownID, Source: providers.SourceSimulated},
+				accepted: []providers.Source{providers.SourceLive},
+			}
+			if row.change != nil {
+				row.change(&of)
+			}
+			got := remedyFor(row.reason, of)
+			s.Expect(got.Reason).To(gomega.Equal(row.reason))
+			s.Expect(got.Meaning).NotTo(gomega.BeEmpty())
+			row.want.Reason, row.want.Meaning = got.Reason, got.Meaning
+			s.Expect(got).To(gomega.Equal(row.want))
+			for _, line := range []string{got.Fix, got.Then, got.Or, got.See} {
+				if strings.HasPrefix(line, "fallproof ") {
+					s.canType(line)
+				} else {
+					s.Expect(line).NotTo(gomega.ContainSubstring("fallproof "), "a command stands on a line of its own")
+				}
+			}
+		})
 	}
-	record := id
-	v := verdict{Contract: "support-triage", Target: providers.Target{Provider: "sim", Model: "org/m"}, CertificationID: &record}
-	s := newTerminal(t)
-	reasons := declaredReasons(t)
-	s.Expect(reasons).To(gomega.HaveLen(len(remedies)))
-	for reason := range reasons {
-		s.Expect(remedies).To(gomega.HaveKey(reason))
-		s.Expect(meanings[reason]).NotTo(gomega.BeEmpty(), string(reason))
-		s.Expect(fixFor(reason, v)).To(gomega.Equal(remedies[reason]), string(reason))
-		for _, command := range regexp.MustCompile(`fallproof [a-z].*?(?: says|$|   #)`).FindAllString(fixFor(reason, v), -1) {
-			args := strings.Fields(strings.TrimSuffix(strings.TrimSuffix(command, " says"), "   #"))[1:]
-			p := &program{stdin: strings.NewReader(""), stdout: t.Output(), stderr: t.Output(), getenv: s.getenv}
-			verb, rest, err := p.root().Find(args)
-			s.Expect(err).NotTo(gomega.HaveOccurred(), command)
-			s.Expect(verb.ParseFlags(rest)).To(gomega.Succeed(), command)
-			s.Expect(verb.ValidateArgs(verb.Flags().Args())).To(gomega.Succeed(), command)
-			s.Expect(verb.RunE).NotTo(gomega.BeNil(), command)
-		}
-	}
-	v.CertificationID = nil
-	s.Expect(fixFor(certification.ReasonRejected, v)).To(gomega.Equal(certify))
+	gomega.NewWithT(t).Expect(missing).To(gomega.BeEmpty(), "every reason has a row")
+}
+
+// canType has a shell split a line, and asks the verbs whether they would take it.
+func (s *terminal) canType(line string) {
+	s.t.Helper()
+	split, err := exec.CommandContext(s.t.Context(), "sh", "-c", `set -f; for word in `+strings.TrimPrefix(line, "fallproof ")+`; do printf '%s\0' "$word"; done`).Output()
+	s.Expect(err).NotTo(gomega.HaveOccurred(), line)
+	args := strings.Split(strings.TrimSuffix(string(split), "\x00"), "\x00")
+	p := &program{stdin: strings.NewReader(""), stdout: s.t.Output(), stderr: s.t.Output(), getenv: s.getenv}
+	verb, rest, err := p.root().Find(args)
+	s.Expect(err).NotTo(gomega.HaveOccurred(), line)
+	s.Expect(verb.HasSubCommands()).To(gomega.BeFalse(), line)
+	s.Expect(verb.ParseFlags(rest)).To(gomega.Succeed(), line)
+	s.Expect(verb.ValidateArgs(verb.Flags().Args())).To(gomega.Succeed(), line)
 }
 
 func TestCanFailoverSaysWhyAndWhatWouldHelp(t *testing.T) {
@@ -92,17 +159,68 @@ func TestCanFailoverSaysWhyAndWhatWouldHelp(t *testing.T) {
 	record := s.put("two", certification.Certified, time.Hour, nil)
 	_, err := s.store.Revoke(t.Context(), record.ID, "a test", "tester")
 	s.Expect(err).NotTo(gomega.HaveOccurred())
-	no := s.run("can-failover", "--contract", "support-triage", "--to", "sim/two")
+	ask := []string{"can-failover", "--contract", "support-triage", "--to", "sim/two"}
+	no := s.run(ask...)
 	s.Expect(no.code).To(gomega.Equal(exitNo))
 	s.Expect(no.stdout).To(gomega.MatchRegexp(`^no: sim/two may not stand in under support-triage\n  revoked: its certification was revoked\n` +
-		`    20[-0-9T:]+Z: a test\n    fallproof certifications show ` + record.ID + `   # says why`))
+		`    20[-0-9T:]+Z: a test\n    fix:  fallproof certify --contract support-triage --target sim/two\n` +
+		`    see:  fallproof certifications show ` + record.ID + `\n$`))
 	var answer verdict
-	s.Expect(json.Unmarshal([]byte(s.run("can-failover", "--contract", "support-triage", "--to", "sim/two", "--json").stdout), &answer)).To(gomega.Succeed())
-	s.Expect(answer.Details).To(gomega.Equal([]remedy{{certification.Revoked, "its certification was revoked", answer.Fixes[0]}}))
+	s.Expect(json.Unmarshal([]byte(s.run(append(ask, "--json")...).stdout), &answer)).To(gomega.Succeed())
+	s.Expect(answer.Details).To(gomega.Equal([]remedy{{
+		Reason: certification.Revoked, Meaning: "its certification was revoked",
+		Fix: "fallproof certify --contract support-triage --target sim/two", See: "fallproof certifications show " + record.ID,
+	}}))
+	s.Expect(answer.Fixes).To(gomega.Equal([]string{answer.Details[0].Fix}))
 
 	s.put("two", certification.Certified, time.Hour, nil)
-	yes := s.must("can-failover", "--contract", "support-triage", "--to", "sim/two", "--json")
+	yes := s.must(append(ask, "--json")...)
 	s.Expect(json.Unmarshal([]byte(yes), &answer)).To(gomega.Succeed())
 	s.Expect(answer.Eligible).To(gomega.BeTrue())
 	s.Expect(answer.Details).To(gomega.BeEmpty())
+	s.Expect(answer.RecordWarnings).To(gomega.BeEmpty())
+	s.Expect(yes).To(gomega.ContainSubstring(`"record_warnings": []`))
+}
+
+// A yes at 3 a.m. says what its record warns of, and how long it holds.
+func TestCanFailoverSaysWhatACarefulPersonWantsToKnow(t *testing.T) {
+	s := newShelf(t)
+	found := []certification.Finding{
+		{Reason: "schema_not_enforced", Count: 1, Detail: "ordered to break the schema that it was sent, the target did"},
+		{Reason: "model_alias", Count: 1, Detail: "two is served by one-2026, and may be served by another one tomorrow"},
+	}
+	record := s.put("two", certification.Certified, 100*time.Hour, func(r *certification.Record) { r.Warnings = found })
+	ask := []string{"can-failover", "--contract", "support-triage", "--to", "sim/two"}
+	s.Expect(s.must(ask...)).To(gomega.Equal("yes: sim/two may stand in under support-triage until " + stamp(record.ExpiresAt) +
+		" (4 days left; certification " + record.ID + ", live)\n" +
+		"  schema_not_enforced: " + found[0].Detail + "\n  model_alias: " + found[1].Detail + "\n"))
+	var answer verdict
+	s.Expect(json.Unmarshal([]byte(s.must(append(ask, "--json")...)), &answer)).To(gomega.Succeed())
+	s.Expect(answer.RecordWarnings).To(gomega.Equal(found))
+	s.Expect(*answer.ExpiresAt).To(gomega.BeTemporally("==", record.ExpiresAt))
+	s.Expect(*answer.IssuedAt).To(gomega.BeTemporally("==", record.IssuedAt))
+	s.Expect(*answer.Source).To(gomega.Equal(providers.SourceLive))
+}
+
+// A record of a source that is not accepted is mended where its source comes from.
+func TestCanFailoverTellsThisMachineFromAnother(t *testing.T) {
+	s := newTerminal(t)
+	base, _ := s.background("simulate", "--listen", "127.0.0.1:0")
+	s.write("local.yaml", fmt.Sprintf(recordedConfig, base, "", "live"))
+	pair := []string{"--contract", "support-triage", "--target", "sim/faithful", "--config", "local.yaml"}
+	code, output := s.certify(pair...)
+	s.Expect(code).To(gomega.Equal(exitOK), output)
+	ask := []string{"can-failover", "--contract", "support-triage", "--to", "sim/faithful", "--config", "local.yaml"}
+	no := s.run(ask...)
+	s.Expect(no.code).To(gomega.Equal(exitNo))
+	s.Expect(no.stdout).To(gomega.MatchRegexp(`(?m)^  source_not_accepted: .*\n` +
+		`    fix:  in local.yaml: live_on_loopback: true under providers.sim, where a real model listens on this machine\n` +
+		`    then: fallproof certify --contract support-triage --target sim/faithful --config local.yaml\n` +
+		`    or:   in local.yaml: server.accept_sources: \[live, simulated\], where such proofs are enough\n` +
+		`    see:  fallproof certifications show [-0-9a-f]+ --config local.yaml\n`))
+
+	s.write("local.yaml", fmt.Sprintf(recordedConfig, base, "live_on_loopback: true,", "live"))
+	code, output = s.certify(pair...)
+	s.Expect(code).To(gomega.Equal(exitOK), output)
+	s.Expect(s.must(ask...)).To(gomega.HavePrefix("yes: "), "the remedy is one")
 }

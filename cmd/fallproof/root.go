@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +19,18 @@ const (
 	exitNo    = 1 // the answer is no, or the thing asked for did not happen
 	exitUsage = 2 // usage, configuration, or a store that cannot be opened
 )
+
+// exits are the codes of a verb whose answer is a code, as its help text lists them.
+type exits struct{ ok, no, usage, inconclusive string }
+
+func (e exits) String() string {
+	text := fmt.Sprintf("Exit codes:\n  %d  %s\n  %d  %s\n  %d  %s", exitOK, e.ok, exitNo, e.no, exitUsage,
+		cmp.Or(e.usage, "the command or the configuration is wrong, or the store cannot be opened"))
+	if e.inconclusive != "" {
+		text += fmt.Sprintf("\n  %d  %s", exitInconclusive, e.inconclusive)
+	}
+	return text
+}
 
 // program is one run of the command line with everything that it touches of the outside.
 type program struct {

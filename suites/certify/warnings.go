@@ -3,6 +3,8 @@ package certify
 import (
 	"fmt"
 	"net/netip"
+	"slices"
+	"strings"
 
 	"github.com/fallproof/fallproof/contracts/binding"
 	"github.com/fallproof/fallproof/contracts/certification"
@@ -85,6 +87,17 @@ func (e Evidence) notLive() string {
 	return e.account.simulated
 }
 
+// isThisMachine tells an answer of this machine from one of a simulator elsewhere.
+const isThisMachine = " is this machine"
+
+// AnsweredByThisMachine says whether it is for an address on loopback that a record, declared as live, does not
+// count as that: live_on_loopback under its provider is what makes another run of it live.
+func AnsweredByThisMachine(record certification.Record) bool {
+	return slices.ContainsFunc(record.Warnings, func(f certification.Finding) bool {
+		return f.Reason == warningNotLive && strings.Contains(f.Detail, isThisMachine)
+	})
+}
+
 // simulatedBy says by what one can see in a sample that no live provider answered; "" where nothing shows it.
 func simulatedBy(pair Pair, sample Sample) string {
 	if pair.LiveOnLoopback {
@@ -92,7 +105,7 @@ func simulatedBy(pair Pair, sample Sample) string {
 	}
 	address, err := netip.ParseAddr(sample.Seen.Peer)
 	if err == nil && address.Unmap().IsLoopback() {
-		return fmt.Sprintf("%s is this machine; where a real model listens there, say live_on_loopback: true under providers.%s",
+		return fmt.Sprintf("%s"+isThisMachine+"; where a real model listens there, say live_on_loopback: true under providers.%s",
 			address, pair.Target.Provider)
 	}
 	if sample.Seen.Header["Server"] == simulator.ServerName {

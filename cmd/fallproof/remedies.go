@@ -1,0 +1,155 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fallproof/fallproof/contracts/certification"
+	"github.com/fallproof/fallproof/providers"
+	"github.com/fallproof/fallproof/service/config"
+	"github.com/fallproof/fallproof/service/failover"
+	"github.com/fallproof/fallproof/suites/certify"
+)
+
+// remedy is a reason in words, and what takes it away, in the order in which people do it. Each of its lines
+// is a command that can be typed as it stands, or says what to change and where.
+type remedy struct {
+	Reason  certification.Reason `json:"reason"`
+	Meaning string               `json:"meaning"`
+	Fix     string               `json:"fix"`
+	Then    string               `json:"then,omitzero"` // what has to follow
+	Or      string               `json:"or,omitzero"`   // what would do as well
+	See     string               `json:"see,omitzero"`  // a command that shows more
+}
+
+// meanings says in words what each reason means.
+var meanings = map[certification.Reason]string{
+	certification.NoCertification:   "it was never certified for this contract",
+	certification.ReasonRejected:    "its newest judged certification rejected it",
+	certification.ReasonInconcl:     "no run of it could be judged",
+	certification.Expired:           "its certification has expired",
+	certification.Revoked:           "its certification was revoked",
+	certification.ContractChanged:   "the contract has changed since it was certified",
+	certification.ProfileChanged:    "its profile has changed since it was certified",
+	certification.SourceNotAccepted: "its certification is of a source that server.accept_sources does not list",
+	certification.Suspended:         "its proof is suspended",
+	certification.NotInRoute:        "the contract's route does not name it",
+	certification.ContextTooSmall:   "its context window is too small",
+	certification.CircuitOpen:       "a replica leaves it alone for a while, after too many failures in a row",
+}
+
+// patient is what remedies depend on: a target that may not stand in under a contract.
+type patient struct {
+	contract string
+	target   providers.Target
+	role     string
+	record   *certification.Record // that its proof rests on; nil where there is none
+	accepted []providers.Source
+	routed   bool   // the contract has a route
+	file     string // of the configuration, as it was named with --config; "" = not named
+}
+
+// remedyFor is what takes a reason away. It is the one place that says so.
+func remedyFor(reason certification.Reason, of patient) remedy {
+	r := remedy{Reason: reason, Meaning: meanings[reason], Fix: of.certify(), See: of.show()}
+	switch reason {
+	case certification.Suspended:
+		if of.role != failover.RoleOther {
+			r.Or = of.command("certify --requested") // takes the pairs of the routes
+		}
+	case certification.ContractChanged, certification.ProfileChanged:
+		r.See = of.command("certifications diff " + of.pair())
+	case certification.ReasonInconcl:
+		r.See = of.command("certifications list " + of.pair())
+	case certification.SourceNotAccepted:
+		of.otherSource(&r)
+	case certification.NotInRoute:
+		r.Fix, r.See = of.configure("add %s to routes.%s.fallbacks", of.target, of.contract), ""
+		if !of.routed {
+			r.Fix = of.configure("add under routes %s: {primary: PROVIDER/MODEL, fallbacks: [%s]}", of.contract, of.target)
+		}
+	case certification.ContextTooSmall:
+		r.Fix, r.See = of.configure("correct context_window of %s, or name another target in routes.%s.fallbacks", of.target, of.contract), ""
+	case certification.CircuitOpen:
+		r.Fix, r.See = fmt.Sprintf("wait: it is tried again after providers.%s.circuit.cool_down", of.target.Provider), ""
+	}
+	return r
+}
+
+// otherSource says how a proof comes about whose source is accepted. What answered decides that: this machine,
+// a simulator, or a cassette.
+func (of patient) otherSource(r *remedy) {
+	accept := func(more providers.Source) string {
+		return of.configure("server.accept_sources: [%s]", strings.Join(words(append(slices.Clone(of.accepted), more)), ", "))
+	}
+	switch {
+	case of.record == nil:
+		return
+	case of.record.Source == providers.SourceLive:
+		r.Fix = accept(providers.SourceLive)
+		return
+	case certify.AnsweredByThisMachine(*of.record):
+		r.Fix, r.Then = of.configure("live_on_loopback: true under providers.%s, where a real model listens on this machine", of.target.Provider), of.certify()
+	case of.record.Source == providers.SourceSimulated:
+		r.Fix, r.Then = of.configure("a base_url that leads to a live provider, and source: live, under providers.%s", of.target.Provider), of.certify()
+	}
+	r.Or = accept(of.record.Source) + ", where such proofs are enough"
+}
+
+func words(sources []providers.Source) []string {
+	var all []string
+	for _, source := range sources {
+		all = append(all, string(source))
+	}
+	return all
+}
+
+func (of patient) certify() string { return of.command("certify " + of.pair()) }
+
+func (of patient) show() string {
+	if of.record == nil {
+		return ""
+	}
+	return of.command("certifications show " + of.record.ID)
+}
+
+func (of patient) pair() string {
+	return "--contract " + typed(of.contract) + " --target " + typed(of.target.String())
+}
+
+// command is a line to type, with the configuration that this one was asked with.
+func (of patient) command(rest string) string {
+	line := "fallproof " + rest
+	if of.file != "" {
+		line += " --config " + typed(of.file)
+	}
+	return line
+}
+
+func (of patient) configure(format string, args ...any) string {
+	return "in " + cmp.Or(of.file, config.DefaultPath) + ": " + fmt.Sprintf(format, args...)
+}
+
+// typed is an argument as a shell takes it for one word.
+func typed(arg string) string {
+	special := func(r rune) bool {
+		return !strings.ContainsRune("/._:@%+=,-", r) && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+	}
+	if arg != "" && !strings.ContainsFunc(arg, special) {
+		return arg
+	}
+	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+}
+
+// lines are a remedy for people, each with what it is for.
+func (r remedy) lines() string {
+	var text strings.Builder
+	for _, line := range [][2]string{{"fix:", r.Fix}, {"then:", r.Then}, {"or:", r.Or}, {"see:", r.See}} {
+		if line[1] != "" {
+			fmt.Fprintf(&text, "    %-5s %s\n", line[0], visible(line[1]))
+		}
+	}
+	return text.String()
+}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -206,10 +207,14 @@ func exchangeMD(text *strings.Builder, d *evidence.Document, name string) {
 		if s.Good() {
 			continue
 		}
-		answer := s.Content
-		if answer == "" {
-			answer = s.Exchange.Answer
+		answer := cmp.Or(s.Content, s.Exchange.Answer, strings.ToValidUTF8(string(s.Exchange.AnswerBinary), "\uFFFD"))
+		switch {
+		case s.Omitted:
+			fmt.Fprintf(text, "\nThe answer of sample %d was left out of the evidence for its size.\n", s.Index)
+		case answer == "":
+			fmt.Fprintf(text, "\nNo answer came to sample %d.\n", s.Index)
+		default:
+			fmt.Fprintf(text, "\nanswer of sample %d:\n%s", s.Index, excerpt(answer))
 		}
-		fmt.Fprintf(text, "\nanswer of sample %d:\n%s", s.Index, excerpt(answer))
 	}
 }

@@ -240,3 +240,21 @@ func TestAnswersThatAreNoneAreShownAsReceived(t *testing.T) {
 	g.Expect(texts(within(page.root, "pre", "answer"))).To(Equal([]string{`{"error": {"message": "no such model"}}`}))
 	g.Expect(textOf(page.root)).To(ContainSubstring("unusable: rejected request"))
 }
+
+// An empty block would leave open whether nothing came or nothing is shown.
+func TestMarkdownSaysWhereThereIsNoAnswerToShow(t *testing.T) {
+	for _, row := range []struct {
+		sample evidence.Sample
+		shown  string
+	}{
+		{evidence.Sample{Kind: certification.Trouble, Reason: "timeout"}, "\nNo answer came to sample 3.\n"},
+		{evidence.Sample{Kind: certification.Answered, Omitted: true}, "\nThe answer of sample 3 was left out of the evidence for its size.\n"},
+		{evidence.Sample{Kind: certification.Unusable, Reason: "malformed", Exchange: evidence.Exchange{AnswerBinary: []byte("a\xffb")}}, "\nanswer of sample 3:\n```text\na\uFFFDb\n```\n"},
+	} {
+		g := NewWithT(t)
+		row.sample.Case, row.sample.Index, row.sample.Structure = "חשבונית", 3, []evidence.Finding{finding("r")}
+		e := entry("")
+		e.Evidence.Samples = []evidence.Sample{row.sample}
+		g.Expect(markdown(t, report.Report{Entries: []report.Entry{e}})).To(ContainSubstring(row.shown))
+	}
+}

@@ -91,7 +91,7 @@ func (x *exchange) decline(ctx context.Context) {
 		x.send(x.p.String(), status, body)
 		return
 	}
-	if !x.p.wait(ctx, x.record.gate) {
+	if !x.p.wait(ctx, x.record.gate, x.record.entry.ReceivedAt) {
 		x.abort(x.p.String(), OutcomeUnanswered)
 	}
 	switch x.p.kind() {

@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"net/http"
+	"time"
 	"strings"
 )
 
@@ -44,7 +45,7 @@ func (s *Simulator) answerQuestion(w http.ResponseWriter, r *http.Request) {
 func (q *question) act() {
 	ctx, cancel := q.live()
 	defer cancel()
-	waited := Personality{Delay: q.candour.Delay}.wait(ctx, nil)
+	waited := Personality{Delay: q.candour.Delay}.wait(ctx, nil, time.Now())
 	switch q.candour.Answering {
 	case Failing:
 		q.fail()

@@ -57,10 +57,16 @@ func (w *work) background() bool { return w.response != nil && w.response.Backgr
 
 func (w *work) stored() bool { return w.chat.Store }
 
-// run does the work as the personality does, or gives it up when ctx ends.
+// run does the work as the personality does, or gives it up when ctx ends. What takes a while is made
+// meanwhile, so that a delay is as long as it says, from the request's arrival.
 func (w *work) run(ctx context.Context) {
-	if w.p.wait(ctx, w.record.gate) {
+	if !w.p.Hold {
 		w.produce()
+	}
+	if w.p.wait(ctx, w.record.gate, w.record.entry.ReceivedAt) {
+		if w.p.Hold {
+			w.produce()
+		}
 		w.finished = true
 		w.sim.archive.finish(w)
 	}
@@ -79,17 +85,19 @@ func (w *work) over() bool {
 	}
 }
 
-// wait lasts as long as the personality says. It returns false where ctx ended first.
-func (p Personality) wait(ctx context.Context, gate <-chan struct{}) bool {
+// wait lasts as long as the personality says, since a time or since the release. It returns false where ctx
+// ended first.
+func (p Personality) wait(ctx context.Context, gate <-chan struct{}, since time.Time) bool {
 	if p.Hold {
 		select {
 		case <-gate:
+			since = time.Now()
 		case <-ctx.Done():
 			return false
 		}
 	}
 	if p.Delay > 0 {
-		timer := time.NewTimer(p.Delay)
+		timer := time.NewTimer(time.Until(since.Add(p.Delay)))
 		defer timer.Stop()
 		select {
 		case <-timer.C:

@@ -1,6 +1,7 @@
 package certify
 
 import (
+	"sync"
 	"time"
 
 	"github.com/fallproof/fallproof/contracts/binding"
@@ -12,20 +13,22 @@ import (
 
 // account is what a run's samples showed, kept so that many take hardly more memory than few: counts, the
 // first of every kind of fault, and of each sample some bytes by which answers are told apart. The samples
-// themselves are in the store. It is not safe for concurrent use.
+// themselves are in the store. Counting is not safe for concurrent use.
 type account struct {
 	pair    Pair
 	binding *binding.Binding
 	grid    grid
 	tally   *certification.Progress
-	prompt  []prompt.Finding        // what can be known of the prompts without asking
 	cases   map[string]*caseAccount // by name
+	prompt  []prompt.Finding        // of render
 	wire    []*certification.Check  // one for each parameter: passed, or the first that differs
 	fresh   freshness
 	seen    places         // samples that were counted
 	good    places         // of them, those in which nothing is wrong
 	stale   map[int]string // why samples are no live evidence, by place
 	faulty  int            // bytes of bodies in samples in which something is wrong
+
+	rendered sync.Once
 
 	parameters *certification.Parameters // as they were sent; nil where nothing was
 	models     names                     // that answered
@@ -37,7 +40,7 @@ type account struct {
 
 // caseAccount is what is known of one case.
 type caseAccount struct {
-	wire     []providers.Message // as the target is sent them; nil where no request can be made
+	wire     []providers.Message // of render, like the next two: as the target is sent it; nil where no request can be made
 	tokens   int                 // of these, by the local tokenizer
 	counted  bool
 	answered bool
@@ -51,56 +54,90 @@ func newAccount(pair Pair, options Options, bound *binding.Binding) *account {
 		fresh: newFreshness(), stale: map[int]string{},
 		tally: certification.NewProgress(planned(pair, options), len(pair.Contract.Cases), certification.Thresholds(pair.Contract.Thresholds)),
 	}
-	count := counter{}
-	a.prompt = prompt.Judge(pair.Contract, pair.Target, pair.Profile, count.count)
 	for _, each := range pair.Contract.Cases {
-		known := &caseAccount{}
-		a.cases[each.Name] = known
-		request, err := bound.Request(each.Input)
-		if err != nil {
-			continue // said by the prompt's findings, and so is what fails below
-		}
-		if known.wire, err = pair.Profile.WireMessages(request.Messages); err == nil {
-			known.tokens, known.counted, err = count.count(pair.Profile, request.Messages)
-			known.counted = known.counted && err == nil
-		}
+		a.cases[each.Name] = &caseAccount{}
 	}
+	go a.render() // meanwhile the first calls are on their way
 	return a
 }
 
-// add counts a sample of a case.
-func (a *account) add(sample Sample) {
-	place, _ := a.grid.place(slot{sample.Case, sample.Index}) // who calls has looked
-	read := sample.reading(a.pair)
-	stale := a.fresh.stale(a.grid, sample)
-	if stale != "" {
+// render finds out, once, what can be known of the prompts without asking. Whoever comes second waits.
+func (a *account) render() { a.rendered.Do(a.renderCases) }
+
+func (a *account) renderCases() {
+	count := counter{}
+	a.prompt = prompt.Judge(a.pair.Contract, a.pair.Target, a.pair.Profile, count.count)
+	for _, each := range a.pair.Contract.Cases {
+		known := a.cases[each.Name]
+		request, err := a.binding.Request(each.Input)
+		if err != nil {
+			continue // said by the prompt's findings, and so is what fails below
+		}
+		if known.wire, err = a.pair.Profile.WireMessages(request.Messages); err == nil {
+			known.tokens, known.counted, err = count.count(a.pair.Profile, request.Messages)
+			known.counted = known.counted && err == nil
+		}
+	}
+}
+
+// look is what one sample shows by itself.
+type look struct {
+	sample Sample
+	read   reading
+	shows  certification.Observation
+	wire   []certification.Check
+}
+
+// look may be used concurrently, also while samples are counted.
+func (a *account) look(sample Sample) look {
+	a.render()
+	l := look{sample: sample, read: sample.reading(a.pair)}
+	l.shows = a.observe(sample, l.read)
+	if sample.Seen.Request != "" {
+		l.wire = a.checkWire(sample)
+	}
+	return l
+}
+
+// count counts a sample of a case.
+func (a *account) count(l look) {
+	place, _ := a.grid.place(slot{l.sample.Case, l.sample.Index}) // who calls has looked
+	if stale := a.fresh.stale(a.grid, l.sample); stale != "" {
 		a.stale[place] = stale
 	}
-	o := a.observe(sample, read, stale)
+	o := notFresh(l.shows, a.stale[place])
 	a.seen.add(place)
 	a.tally.Add(o)
 	if good(o) {
 		a.good.add(place)
 	} else {
-		a.faulty += artifactExchanges(sample).Size() + len(read.outcome.Content)
+		a.faulty += artifactExchanges(l.sample).Size() + len(l.read.outcome.Content)
 	}
-	a.usage(sample, read)
-	a.sent(sample)
-	a.served(sample, read)
-	a.passed(sample)
+	a.usage(l.sample, l.read)
+	a.sent(l)
+	a.served(l.sample, l.read)
+	a.passed(l.sample)
 }
 
 // again is what a sample showed when it was counted.
 func (a *account) again(sample Sample, read reading) certification.Observation {
-	place, _ := a.grid.place(slot{sample.Case, sample.Index}) // who calls has looked
+	place, _ := a.grid.place(slot{sample.Case, sample.Index})
 	if a.good.has(place) {
 		return certification.Observation{Case: sample.Case, Index: sample.Index, Kind: certification.Answered, Latency: latency(sample)}
 	}
-	o := a.observe(sample, read, a.stale[place])
+	o := notFresh(a.observe(sample, read), a.stale[place])
 	if o.Kind == certification.Unusable {
 		o.Reason = a.tally.Reason(o.Reason)
 	}
 	return o
+}
+
+// notFresh is what an answer shows that is no live evidence, for a reason; "" = it is.
+func notFresh(o certification.Observation, why string) certification.Observation {
+	if o.Kind != certification.Answered || why == "" {
+		return o
+	}
+	return certification.Observation{Case: o.Case, Index: o.Index, Kind: certification.Unusable, Reason: reasonNotFresh, Detail: why}
 }
 
 func good(o certification.Observation) bool {
@@ -127,17 +164,14 @@ func (a *account) usage(sample Sample, read reading) {
 }
 
 // sent compares the body that was sent with what is declared.
-func (a *account) sent(sample Sample) {
-	if sample.Seen.Request == "" {
-		return
-	}
-	if a.parameters == nil {
-		if parameters, err := certification.ReadParameters([]byte(sample.Seen.Request), a.pair.Profile); err == nil {
+func (a *account) sent(l look) {
+	if a.parameters == nil && l.sample.Seen.Request != "" {
+		if parameters, err := certification.ReadParameters([]byte(l.sample.Seen.Request), a.pair.Profile); err == nil {
 			a.parameters = &parameters
 		}
 	}
-	for _, check := range a.checkWire(sample) {
-		check.Case, check.Sample = sample.Case, sample.Index
+	for _, check := range l.wire {
+		check.Case, check.Sample = l.sample.Case, l.sample.Index
 		a.keepWire(check)
 	}
 }

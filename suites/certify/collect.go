@@ -53,27 +53,29 @@ func Collect(ctx context.Context, pair Pair, options Options) (Evidence, error) 
 	if err := checkPairs([]Pair{pair}); err != nil {
 		return Evidence{}, err
 	}
-	collected, err := collectAll(ctx, []Pair{pair}, options, silentProgress{})
-	if err != nil {
-		return Evidence{}, err
-	}
-	return collected[0], nil
+	collected := Evidence{}
+	err = collectAll(ctx, []Pair{pair}, options, silentProgress{}, func(_ int, evidence Evidence) error {
+		collected = evidence
+		return nil
+	})
+	return collected, err
 }
 
-// collectAll collects all pairs at once; pairs of one provider share its slots.
-func collectAll(ctx context.Context, pairs []Pair, options Options, progress progress) ([]Evidence, error) {
+// collectAll collects all pairs at once; pairs of one provider share its slots. Each is handed over as soon as
+// it is there, while others are still called.
+func collectAll(ctx context.Context, pairs []Pair, options Options, progress progress, take func(i int, evidence Evidence) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	runner, err := uuid.NewV7()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	slots, steps := slotsOf(pairs), &stepper{store: options.Store}
 	collectors := make([]*collector, len(pairs))
 	for i, pair := range pairs {
 		bound, err := binding.Bind(pair.Contract, pair.Target, pair.Profile)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		c := &collector{
 			pair: pair, binding: bound, options: options, by: runner.String(), slots: slots[pair.Target.Provider], steps: steps, progress: progress,
@@ -82,23 +84,24 @@ func collectAll(ctx context.Context, pairs []Pair, options Options, progress pro
 	}
 	for _, c := range collectors { // all before the first call, so that a refusal costs nothing
 		if err := c.prepare(ctx); err != nil {
-			return nil, fmt.Errorf("certify %s: %w", c.pair, err)
+			return fmt.Errorf("certify %s: %w", c.pair, err)
 		}
 	}
-	collected := make([]Evidence, len(pairs))
 	var group sync.WaitGroup
 	for i, c := range collectors {
 		group.Go(func() {
 			evidence, err := c.collect(ctx)
+			if err == nil {
+				err = take(i, evidence)
+			}
 			if err != nil {
 				cancel(fmt.Errorf("certify %s: %w", c.pair, err)) // the first one counts
 			}
-			collected[i] = evidence
 		})
 	}
 	group.Wait()
 	progress.close()
-	return collected, context.Cause(ctx)
+	return context.Cause(ctx)
 }
 
 // slotsOf gives each provider as many slots as its most modest pair allows.
@@ -118,7 +121,7 @@ func slotsOf(pairs []Pair) map[string]chan struct{} {
 	return slots
 }
 
-// collector collects the evidence of one pair.
+// collector collects the evidence of one pair, whose run [collector.prepare] opens.
 type collector struct {
 	pair     Pair
 	binding  *binding.Binding
@@ -136,25 +139,18 @@ type collector struct {
 }
 
 func (c *collector) collect(ctx context.Context) (Evidence, error) {
+	if c.idle {
+		return c.finished(ctx)
+	}
 	wait := backoff{longest: c.options.Retry.Poll}
 	follow := c.follow()
-	started := false
-	for {
-		if err := c.open(ctx); err != nil {
-			return Evidence{}, err
-		}
-		if c.run.RecordID != "" {
-			return c.finished(ctx)
-		}
-		if err := follow.catchUp(ctx); err != nil {
-			return Evidence{}, err
-		}
+	if err := follow.catchUp(ctx); err != nil {
+		return Evidence{}, err
+	}
+	c.progress.start(c.pair, len(c.plan()), len(c.plan())-len(follow.missing()))
+	defer c.progress.end(c.pair)
+	for c.run.RecordID == "" {
 		missing := follow.missing()
-		if !started {
-			started = true
-			c.progress.start(c.pair, len(c.plan()), len(c.plan())-len(missing))
-			defer c.progress.end(c.pair) //nolint:gocritic // started once, ended with the function
-		}
 		due, unplayed := c.due(missing, follow)
 		if len(due) == 0 {
 			evidence := follow.evidence()
@@ -172,7 +168,14 @@ func (c *collector) collect(ctx context.Context) (Evidence, error) {
 		if err := wait.next(ctx, taken > 0); err != nil {
 			return Evidence{}, err
 		}
+		if err := c.open(ctx); err != nil {
+			return Evidence{}, err
+		}
+		if err := follow.catchUp(ctx); err != nil {
+			return Evidence{}, err
+		}
 	}
+	return c.finished(ctx)
 }
 
 func (c *collector) open(ctx context.Context) error {

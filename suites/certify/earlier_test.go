@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
 	. "github.com/onsi/gomega"
 
 	"github.com/fallproof/fallproof/contracts/certification"
@@ -170,19 +169,15 @@ func (h *hearing) Write(p []byte) (int, error) {
 func TestWaitingForAnotherRunnerIsSaid(t *testing.T) {
 	g, w := NewWithT(t), newWorld(t)
 	pair := w.pair("support-triage", "faithful")
-	run, err := w.store.OpenRun(t.Context(), store.Run{
-		ID: uuid.NewString(), Name: "tonight", Contract: pair.Contract.Name, Target: pair.Target,
-		ProofDigest: pair.Contract.ProofDigest(pair.Target, pair.Profile),
-	})
-	g.Expect(err).NotTo(HaveOccurred())
-	held := store.SampleStep{RunID: run.ID, Place: store.Place{Case: pair.Contract.Cases[2].Name, Index: 3}, By: "another", Lease: time.Hour}
+	id := w.opened(pair, "tonight")
+	held := store.SampleStep{RunID: id, Place: store.Place{Case: pair.Contract.Cases[2].Name, Index: 3}, By: "another", Lease: time.Hour}
 	claimed, err := w.store.StepSamples(t.Context(), []store.SampleStep{held})
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(claimed).To(Equal([]bool{true}))
 
 	// The other runner answers only when it has been said that it is waited for.
 	out := &hearing{text: "claimed by another runner", heard: func() {
-		samples := w.stored(run.ID)
+		samples := w.stored(id)
 		for _, s := range samples {
 			if s.Case == held.Case && s.Index == 2 {
 				held.Evidence = s.Evidence

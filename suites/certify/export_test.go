@@ -1,6 +1,10 @@
 package certify
 
-import "context"
+import (
+	"context"
+
+	"github.com/fallproof/fallproof/service/store"
+)
 
 // Conclude is Run without Ginkgo, which runs once in a process: it collects, judges, writes records and
 // prints the summary.
@@ -37,7 +41,10 @@ func Samples(ctx context.Context, e Evidence) ([]Sample, error) {
 func (e Evidence) Resting(samples []Sample) Evidence {
 	e.account = newAccount(e.Pair, e.Options, e.binding)
 	for _, sample := range samples {
-		e.account.add(sample)
+		e.account.count(e.account.look(sample))
 	}
 	return e
 }
+
+// Decode reads a sample as it is stored.
+func Decode(stored store.Sample) (Sample, error) { return decodeSample(stored) }

@@ -43,7 +43,7 @@ func (f *follower) catchUp(ctx context.Context) error {
 		return !f.has(where) && (!where.isSample() || ok && planned.has(place))
 	}
 	return eachSample(ctx, f.c.options.Store, f.c.run.ID, wanted, func(where slot, sample Sample) error {
-		f.add(where, sample)
+		f.add(f.look(where, sample))
 		return nil
 	})
 }
@@ -61,11 +61,19 @@ func (f *follower) missing() []slot {
 	return slices.DeleteFunc(slices.Clone(f.c.plan()), f.has)
 }
 
-func (f *follower) add(where slot, sample Sample) {
-	if where.isSample() {
-		f.account.add(sample)
+// look is what a call shows by itself; it may be used concurrently.
+func (f *follower) look(where slot, sample Sample) look {
+	if !where.isSample() {
+		return look{sample: sample}
+	}
+	return f.account.look(sample)
+}
+
+func (f *follower) add(l look) {
+	if l.sample.Case == noCase {
+		f.others[l.sample.Index] = l.sample
 	} else {
-		f.others[where.index] = sample
+		f.account.count(l)
 	}
 	if !f.c.options.Complete && !f.decided {
 		f.decided = f.decides()

@@ -41,6 +41,7 @@ func Judge(e Evidence) (certification.Record, error) {
 
 // judgement may be asked for while evidence still comes in.
 func (e Evidence) judgement() certification.Judgement {
+	e.account.render()
 	return e.account.tally.Judge(certification.Circumstances{
 		Checks:             e.census(),
 		Deadline:           e.Pair.Timeout,

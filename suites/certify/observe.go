@@ -11,8 +11,8 @@ import (
 // reasonNotRendered: no request can be made of the case.
 const reasonNotRendered = "not_rendered"
 
-// observe reduces a sample to what it shows. stale says why it is no live evidence; "" where it is.
-func (a *account) observe(sample Sample, read reading, stale string) certification.Observation {
+// observe reduces a sample to what it shows, taken for live.
+func (a *account) observe(sample Sample, read reading) certification.Observation {
 	o := certification.Observation{
 		Case: sample.Case, Index: sample.Index,
 		Kind: certification.Unusable, Reason: string(read.outcome.Reason), Detail: read.outcome.Detail,
@@ -23,8 +23,6 @@ func (a *account) observe(sample Sample, read reading, stale string) certificati
 	case sample.Unrenderable != "":
 		o.Reason = reasonNotRendered
 	case !read.answered():
-	case stale != "":
-		o.Reason, o.Detail = reasonNotFresh, stale
 	default:
 		o.Kind, o.Reason, o.Detail = certification.Answered, "", ""
 		o.Latency = latency(sample)

@@ -87,6 +87,7 @@ func (r *Result) add(record certification.Record) {
 type judged struct {
 	evidence Evidence
 	record   certification.Record
+	packed   kept.Packed // what is kept beside the record; of a run that had its record already, nothing
 }
 
 var ran atomic.Bool
@@ -139,21 +140,24 @@ func gather(ctx context.Context, options Options, dry bool) ([]judged, error) {
 		}
 		return all, nil
 	}
-	collected, err := collectAll(ctx, options.Pairs, options, newProgress(options))
+	err := collectAll(ctx, options.Pairs, options, newProgress(options), func(i int, evidence Evidence) (err error) {
+		all[i], err = judgePair(ctx, evidence)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	for i, evidence := range collected {
-		record, err := Judge(evidence)
-		if err != nil {
-			return nil, fmt.Errorf("certify %s: %w", evidence.Pair, err)
-		}
-		if evidence.Record == nil {
-			record = kept.ScrubRecord(record)
-		}
-		all[i] = judged{evidence, record}
-	}
 	return all, recordAll(ctx, options, all)
+}
+
+func judgePair(ctx context.Context, evidence Evidence) (judged, error) {
+	record, err := Judge(evidence)
+	if err != nil || evidence.Record != nil {
+		return judged{evidence: evidence, record: record}, err
+	}
+	record = kept.ScrubRecord(record)
+	packed, err := evidence.artifact(ctx, record)
+	return judged{evidence, record, packed}, err
 }
 
 // finish writes the records. Of two runners of one run the first writes, and both have its record.
@@ -167,11 +171,7 @@ func finish(ctx context.Context, options Options, all []judged, result *Result) 
 			result.addEarlier(j.record, earlier)
 			continue
 		}
-		packed, err := j.evidence.artifact(ctx, j.record)
-		if err != nil {
-			return fmt.Errorf("certify %s: %w", j.evidence.Pair, err)
-		}
-		stored, _, err := options.Store.FinishRunWithEvidence(ctx, j.evidence.Run.ID, j.record, packed, j.evidence.Pair.Contract.ValidFor)
+		stored, _, err := options.Store.FinishRunWithEvidence(ctx, j.evidence.Run.ID, j.record, j.packed, j.evidence.Pair.Contract.ValidFor)
 		if err != nil {
 			return fmt.Errorf("certify %s: %w", j.evidence.Pair, err)
 		}

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
 	. "github.com/onsi/gomega"
 
 	"github.com/fallproof/fallproof/contracts/certification"
@@ -116,15 +115,10 @@ func TestClaimOfADeadRunner(t *testing.T) {
 	options := w.options()
 	options.RunName = "tonight"
 	pair := w.pair("support-triage", "faithful")
-	id := uuid.NewString()
-	run, err := w.store.OpenRun(t.Context(), store.Run{
-		ID: id, Name: "tonight", Contract: pair.Contract.Name, Target: pair.Target,
-		ProofDigest: pair.Contract.ProofDigest(pair.Target, pair.Profile),
-	})
-	g.Expect(err).NotTo(HaveOccurred())
+	id := w.opened(pair, "tonight")
 	lost := pair.Contract.Cases[2].Name
 	claimed, err := w.store.StepSamples(t.Context(), []store.SampleStep{{
-		RunID: run.ID, Place: store.Place{Case: lost, Index: 3}, By: "the dead one", Lease: 300 * time.Millisecond,
+		RunID: id, Place: store.Place{Case: lost, Index: 3}, By: "the dead one", Lease: 300 * time.Millisecond,
 	}})
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(claimed).To(Equal([]bool{true}))

@@ -104,10 +104,11 @@ func (s *shift) finish(ctx context.Context, where slot, sample Sample) {
 		}
 		s.follow.foreign = s.follow.foreign || !ours
 	})
+	look := s.follow.look(where, sample)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.c.progress.sample(s.c.pair)
-	s.follow.add(where, sample)
+	s.follow.add(look)
 	if s.follow.spent() {
 		s.hangUp(errSpent)
 	}

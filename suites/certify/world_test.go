@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
 
 	"github.com/fallproof/fallproof/contracts"
 	"github.com/fallproof/fallproof/contracts/certification"
@@ -121,6 +122,19 @@ func (w *world) certify(pair certify.Pair, options certify.Options) (certificati
 		w.t.Fatal(err)
 	}
 	return record, evidence
+}
+
+// opened is the id of a pair's run that was opened before anybody works on it.
+func (w *world) opened(pair certify.Pair, name string) string {
+	w.t.Helper()
+	run, err := w.store.OpenRun(w.t.Context(), store.Run{
+		ID: uuid.NewString(), Name: name, Contract: pair.Contract.Name, Target: pair.Target,
+		ProofDigest: pair.Contract.ProofDigest(pair.Target, pair.Profile),
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return run.ID
 }
 
 // samples are those on which evidence rests.

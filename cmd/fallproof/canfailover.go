@@ -72,14 +72,7 @@ func declaredTarget(c *config.Config, written string) (providers.Target, error) 
 		return target, usage(err)
 	}
 	if _, ok := c.Profile(target); !ok {
-		var declared []string
-		for _, each := range c.Targets() {
-			declared = append(declared, each.String())
-		}
-		if len(declared) == 0 {
-			declared = []string{"none"}
-		}
-		return target, usagef("target %s is not declared; declared are: %s", target, strings.Join(declared, ", "))
+		return target, usage(c.Undeclared(target))
 	}
 	return target, nil
 }

@@ -133,21 +133,39 @@ func (p *program) certificationsRevokeCommand() *cobra.Command {
 	var reason string
 	command := &cobra.Command{
 		Use: "revoke ID", Short: "Withdraw the proof that a record gives", Args: cobra.ExactArgs(1),
+		Long: "From then on the record opens no fallback, at any replica; another certification does. Revoking again changes nothing,\n" +
+			"and says who did it before.\n\n" + exits{ok: "it is revoked, now or before", no: "there is no such record"}.String(),
 		Example: "  fallproof certifications revoke 0197b1c4-0000-7000-8000-000000000000 --reason 'wrong model served'",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if strings.TrimSpace(reason) == "" {
 				return usagef("--reason is required: it stands in the record from now on")
 			}
 			return p.withStore(cmd.Context(), nil, func(_ *config.Config, s store.Store) error {
-				who, where := operator()
-				record, err := s.Revoke(cmd.Context(), args[0], reason, "cli:"+who+"@"+where)
-				if err != nil {
-					return missingRecord(args[0], err)
-				}
-				return p.print(fmt.Sprintf("revoked: %s at %s may not stand in by %s any more\n", record.Contract, record.Target, record.ID))
+				return p.revokeRecord(cmd.Context(), s, args[0], reason)
 			})
 		},
 	}
 	command.Flags().StringVar(&reason, "reason", "", "why (required)")
 	return command
+}
+
+// revokeRecord says of a record that was revoked before when that was, and why: the first reason is the one
+// that stands in it.
+func (p *program) revokeRecord(ctx context.Context, s store.Store, id, reason string) error {
+	before, err := s.Record(ctx, id)
+	if err != nil {
+		return missingRecord(id, err)
+	}
+	who, where := operator()
+	by := "cli:" + who + "@" + where
+	record, err := s.Revoke(ctx, id, reason, by)
+	if err != nil {
+		return missingRecord(id, err)
+	}
+	overtaken := record.RevokedReason != reason || record.RevokedBy != by // by somebody in between
+	if !before.RevokedAt.IsZero() || overtaken {
+		return p.print(visible(fmt.Sprintf("revoked already: %s at %s, on %s by %s: %s", record.Contract, record.Target,
+			stamp(record.RevokedAt), record.RevokedBy, record.RevokedReason)) + "; nothing was changed\n")
+	}
+	return p.print(fmt.Sprintf("revoked: %s at %s may not stand in by %s any more\n", record.Contract, record.Target, record.ID))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
@@ -33,25 +34,24 @@ func (p *program) certifyCommand() *cobra.Command {
 		Long: "Without --target the pairs are those that the routes name, limited by --provider and --contract; with it,\n" +
 			"the contract named, or every contract of the catalogue. Runs of one --run name share their work: an\n" +
 			"interrupted one resumes and pays only for what is missing, a finished one is shown without a call.\n" +
-			"Exit 0 when all are certified, 1 when some are rejected, 3 when none is rejected and some are inconclusive\n" +
-			"or, certified by a finished run of this name, stand no longer (revoked, expired, displaced),\n" +
-			"2 when the run could not be made.\n" +
+			"An interrupt (SIGINT, SIGTERM) makes no further call, and keeps what was called; a second one ends at once.\n" +
 			"--record leaves the run's calls in a folder, without keys; --replay judges them again and calls nobody. What\n" +
 			"comes of that is of source replay, which opens no fallback unless server.accept_sources says so. A call that\n" +
 			"was not recorded, or recorded of another contract or profile, leaves its pair inconclusive: record again.\n" +
-			"suites/certify/certify.schema.json describes the file of --json; certifications report makes the others later.",
+			"suites/certify/certify.schema.json describes the file of --json; certifications report makes the others later.\n\n" +
+			exits{
+				ok: "all are certified; with --requested, also when nothing is requested", no: "some are rejected",
+				usage: "the command or the configuration is wrong, or the run could not be made",
+				inconclusive: "none is rejected, and some are inconclusive; or, certified by a finished run of this name, stand no\n" +
+					"     longer (revoked, expired, displaced); or the run is not complete, as after an interrupt: go on with --run NAME",
+			}.String(),
 		Example: "  fallproof certify\n  fallproof certify --provider alpha --run nightly-2026-01-31\n" +
 			"  fallproof certify --target beta/beta-medium --contract invoice-extraction --junit report.xml --json records.json\n" +
 			"  fallproof certify --html report.html --markdown comment.md --filter-failing\n" +
 			"  fallproof certify --record cassettes --run nightly-2026-01-31\n  fallproof certify --replay cassettes",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if cmd.Flags().Changed("samples") && flags.samples < 1 {
-				return usagef("--samples %d: want at least 1", flags.samples)
-			}
-			for _, folder := range []string{"record", "replay"} {
-				if cmd.Flags().Changed(folder) && cmd.Flag(folder).Value.String() == "" {
-					return usagef("--%s: want a folder", folder)
-				}
+			if err := flags.check(cmd.Flags().Changed); err != nil {
+				return usage(err)
 			}
 			var pairs []certify.Pair
 			release := func() {}
@@ -94,14 +94,47 @@ func (p *program) certifyCommand() *cobra.Command {
 	command.Flags().BoolVar(&flags.filterFailing, "filter-failing", false, "only what is not certified, in all of these files")
 	command.Flags().StringVar(&flags.record, "record", "", "leave a cassette of every pair's calls in this folder")
 	command.Flags().StringVar(&flags.replay, "replay", "", "play the cassettes of this folder instead of calling anybody")
-	command.MarkFlagsMutuallyExclusive("record", "replay")
 	return command
+}
+
+// check refuses what contradicts itself before anything is opened.
+func (f certifyFlags) check(given func(flag string) bool) error {
+	switch {
+	case given("samples") && f.samples < 1:
+		return fmt.Errorf("--samples %d: want at least 1", f.samples)
+	case given("record") && f.record == "":
+		return errors.New("--record: want a folder")
+	case given("replay") && f.replay == "":
+		return errors.New("--replay: want a folder")
+	case given("record") && given("replay"):
+		return errors.New("--record and --replay exclude each other: a replay calls nobody, and has nothing to record")
+	case given("replay"):
+		if err := certify.CheckReplay(f.replay); err != nil {
+			return fmt.Errorf("--replay: %w", err)
+		}
+	}
+	return nil
+}
+
+// begun tells whether a run was opened: only then is there something to go on with.
+type begun struct {
+	store.Certifications
+	opened atomic.Bool
+}
+
+func (b *begun) OpenRun(ctx context.Context, run store.Run) (store.Run, error) {
+	opened, err := b.Certifications.OpenRun(ctx, run)
+	if err == nil {
+		b.opened.Store(true)
+	}
+	return opened, err
 }
 
 func (p *program) certify(ctx context.Context, s store.Store, pairs []certify.Pair, flags certifyFlags) error {
 	who, where := operator()
+	kept := &begun{Certifications: s}
 	result, err := certify.Run(ctx, certify.Options{
-		Pairs: pairs, Store: s, RunName: flags.run, Samples: flags.samples, Complete: flags.complete,
+		Pairs: pairs, Store: kept, RunName: flags.run, Samples: flags.samples, Complete: flags.complete,
 		Record: flags.record, Replay: flags.replay, Version: programVersion(), RunBy: who, RunOn: where,
 		Out: p.stdout, Terminal: isTerminal(p.stdout), JUnit: flags.junit, JSON: flags.json,
 		HTML: flags.html, Markdown: flags.markdown, FilterFailing: flags.filterFailing,
@@ -118,17 +151,15 @@ func (p *program) certify(ctx context.Context, s store.Store, pairs []certify.Pa
 		return exit(result.ExitCode())
 	case errors.As(err, &samples), errors.As(err, &floor), errors.As(err, &mixed):
 		return usage(err) // going on with the run is what was refused
-	case errors.As(err, &incomplete), ctx.Err() != nil:
-		return &exitError{exitInconclusive, resumable(result, err)}
-	default:
-		return usage(resumable(result, err))
 	}
-}
-
-// resumable tells how to go on with what was paid for already.
-func resumable(result certify.Result, err error) error {
-	if result.RunName == "" {
-		return err
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		err = errors.New("interrupted before the run was complete") // what it was about to do is of no use to anybody
 	}
-	return fmt.Errorf("%w (go on with --run %s)", err, result.RunName)
+	if kept.opened.Load() {
+		err = fmt.Errorf("%w (go on with --run %s)", err, typed(result.RunName)) // and pay only for what is missing
+	}
+	if errors.As(err, &incomplete) || ctx.Err() != nil {
+		return &exitError{exitInconclusive, err}
+	}
+	return usage(err)
 }

@@ -2,13 +2,18 @@ package main
 
 import (
 	"encoding/xml"
+	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/onsi/gomega"
+	"github.com/onsi/gomega/gbytes"
 )
 
 // What became of a finished run's record decides the exit code, not what it once said.
@@ -42,6 +47,55 @@ func TestCertifyAgainUnderTheNameOfAFinishedRun(t *testing.T) {
 	code, output = certify()
 	s.Expect(code).To(gomega.Equal(exitInconclusive), output)
 	s.Expect(output).To(gomega.ContainSubstring("it does not count as certified any longer: revoked\n"))
+}
+
+// Only where a run was begun is there something to go on with.
+func TestWhatWasNotBegunIsNotGoneOnWith(t *testing.T) {
+	s := newTerminal(t)
+	s.write("fallproof.yaml", fmt.Sprintf(reportsConfig, "http://127.0.0.1:9/v1"))
+	for _, args := range [][]string{
+		{"--run", "tonight", "--junit", "absent/r.xml"}, {"--run", "tonight", "--record", "fallproof.yaml"}, {"--run", "tonight", "--target", "sim/absent"},
+	} {
+		s.Expect(s.refuses(exitUsage, append([]string{"certify"}, args...)...)).NotTo(gomega.ContainSubstring("go on with"), fmt.Sprint(args))
+	}
+}
+
+const lateConfig = `
+server: {accept_sources: [simulated]}
+providers:
+  sim: {base_url: %s, source: simulated, concurrency: 2, models: {late: {}}}
+routes:
+  support-triage: {primary: sim/late}
+`
+
+// An interrupted run ends with 3, and says how to go on with it.
+func TestAnInterruptedRunIsNotComplete(t *testing.T) {
+	s := newTerminal(t)
+	base, _ := s.background("simulate", "--listen", "127.0.0.1:0", "--model", "late=late:100ms")
+	s.write("fallproof.yaml", fmt.Sprintf(lateConfig, base))
+	command := s.process(t.Context(), "certify", "--run", "the night's", "--complete")
+	said := gbytes.NewBuffer()
+	command.Stdout, command.Stderr = said, said
+	s.Expect(command.Start()).To(gomega.Succeed())
+	s.Eventually(func() string { return s.ledger(base) }).WithTimeout(time.Minute).Should(gomega.ContainSubstring(`"late"`))
+	s.Expect(command.Process.Signal(os.Interrupt)).To(gomega.Succeed())
+	s.Expect(command.Wait()).To(gomega.MatchError("exit status 3"), string(said.Contents()))
+	s.Expect(string(said.Contents())).To(gomega.HaveSuffix(
+		"fallproof: interrupted before the run was complete (go on with --run 'the night'\\''s')\n"))
+
+	code, output := s.certify("--run", "the night's")
+	s.Expect(code).To(gomega.Equal(exitOK), output)
+}
+
+// ledger is the text of the simulator's.
+func (s *terminal) ledger(base string) string {
+	request, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, strings.TrimSuffix(base, "/v1")+"/simulator/ledger", nil)
+	s.Expect(err).NotTo(gomega.HaveOccurred())
+	answer, err := (&http.Client{}).Do(request)
+	s.Expect(err).NotTo(gomega.HaveOccurred())
+	text, err := io.ReadAll(answer.Body)
+	s.Expect(errors.Join(err, answer.Body.Close())).To(gomega.Succeed())
+	return string(text)
 }
 
 const findableConfig = `

@@ -173,3 +173,18 @@ func TestEvidenceIsWrittenOut(t *testing.T) {
 		fmt.Sprintf("1 samples, sha256 %s: fallproof certifications evidence %s", record.Evidence.Digest, record.ID)))
 	s.Expect(s.refuses(exitNo, "certifications", "evidence", "nothing")).To(gomega.ContainSubstring(`no certification has the id "nothing"`))
 }
+
+// The second revocation changes nothing, and says what the first one said.
+func TestRevokingAgainSaysWhoDidBefore(t *testing.T) {
+	s := newShelf(t)
+	record := s.put("two", certification.Certified, time.Hour, nil)
+	revoke := func(reason string) string { return s.must("certifications", "revoke", record.ID, "--reason", reason) }
+	s.Expect(revoke("wrong model served")).To(gomega.HavePrefix("revoked: support-triage at sim/two may not stand in"))
+	stored, err := s.store.Record(t.Context(), record.ID)
+	s.Expect(err).NotTo(gomega.HaveOccurred())
+	already := "revoked already: support-triage at sim/two, on " + stamp(stored.RevokedAt) + " by " + stored.RevokedBy + ": wrong model served; nothing was changed\n"
+	for _, reason := range []string{"something else", "wrong model served"} {
+		s.Expect(revoke(reason)).To(gomega.Equal(already))
+	}
+	s.Expect(s.refuses(exitNo, "certifications", "revoke", "nothing", "--reason", "r")).To(gomega.Equal(`no certification has the id "nothing"`))
+}

@@ -156,10 +156,8 @@ func TestAReplayDisplacesNoLiveProof(t *testing.T) {
 	s.Expect(code).To(gomega.Equal(exitUsage), output)
 	s.Expect(output).To(gomega.ContainSubstring("replay recorded ones under another --run name\n"))
 	s.Expect(strings.Count(output, "\n")).To(gomega.Equal(1), output)
-	code, output = s.certify(append(pair, "--replay", "absent")...)
-	s.Expect(code).To(gomega.Equal(exitUsage), output)
-	code, output = s.certify(append(pair, "--replay", "tapes", "--record", "tapes")...)
-	s.Expect(code).To(gomega.Equal(exitUsage), output)
+	s.Expect(s.refuses(exitUsage, append([]string{"certify", "--replay", "live.json"}, pair...)...)).To(
+		gomega.Equal("--replay: live.json is a file, and no folder of cassettes; certify --record DIR makes one"))
 }
 
 // recordRead is what these tests compare of a record.

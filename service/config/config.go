@@ -1,6 +1,8 @@
 package config
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -104,6 +106,15 @@ func (c *Config) Provider(name string) (Provider, bool) {
 func (c *Config) Profile(t providers.Target) (profile providers.Profile, ok bool) {
 	profile, ok = c.Providers[t.Provider].Models[t.Model]
 	return profile, ok
+}
+
+// Undeclared says of a target that the file does not declare which it does.
+func (c *Config) Undeclared(t providers.Target) error {
+	declared := []string{}
+	for _, each := range c.Targets() {
+		declared = append(declared, each.String())
+	}
+	return fmt.Errorf("target %s is not declared; declared are: %s", t, cmp.Or(strings.Join(declared, ", "), "none"))
 }
 
 // Targets are all declared targets, sorted.

@@ -3,6 +3,7 @@ package certify
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -28,7 +29,7 @@ func (s Selection) String() string {
 			parts = append(parts, part[0]+" "+part[1])
 		}
 	}
-	return cmp.Or(strings.Join(parts, ", "), "no selection")
+	return strings.Join(parts, ", ")
 }
 
 // Pairs are the pairs that the routes name, as far as they are selected; with a target selected, every
@@ -89,7 +90,7 @@ func recordedPairs(cfg *config.Config, selection Selection) ([]Pair, error) {
 func (n namedPair) pair(cfg *config.Config) (Pair, error) {
 	profile, ok := cfg.Profile(n.target)
 	if !ok {
-		return Pair{}, fmt.Errorf("target %s is not declared under providers", n.target)
+		return Pair{}, cfg.Undeclared(n.target)
 	}
 	provider, _ := cfg.Provider(n.target.Provider)
 	return Pair{
@@ -122,12 +123,24 @@ func (s Selection) named(cfg *config.Config) ([]namedPair, error) {
 		}
 	}
 	if len(named) == 0 {
-		return nil, fmt.Errorf("nothing to certify (%s): no route names such a pair; name one with --target PROVIDER/MODEL, or add a route", s)
+		return nil, s.nothing(cfg)
 	}
 	slices.SortFunc(named, func(a, b namedPair) int {
 		return cmp.Or(cmp.Compare(a.target.String(), b.target.String()), cmp.Compare(a.contract.Name, b.contract.Name))
 	})
 	return named, nil
+}
+
+// nothing says why no pair is left.
+func (s Selection) nothing(cfg *config.Config) error {
+	what, why := "nothing to certify", ""
+	if limits := s.String(); limits != "" {
+		what += " (" + limits + ")"
+	}
+	if len(cfg.Routes) == 0 {
+		why = fmt.Sprintf(", for %s has no routes", cmp.Or(cfg.Path, config.DefaultPath))
+	}
+	return fmt.Errorf("%s: no route names such a pair%s; name one with --target PROVIDER/MODEL, or add a route", what, why)
 }
 
 // candidates are all pairs that may be meant. What does not exist at all is an error of its own.
@@ -136,13 +149,17 @@ func (s Selection) candidates(cfg *config.Config) ([]namedPair, error) {
 		return nil, fmt.Errorf("contract %q is not known; there are %s", s.Contract, strings.Join(cfg.Catalog.Names(), ", "))
 	}
 	if _, ok := cfg.Provider(s.Provider); s.Provider != "" && !ok {
-		return nil, fmt.Errorf("provider %q is not declared", s.Provider)
+		return nil, fmt.Errorf("provider %q is not declared; declared are: %s", s.Provider,
+			cmp.Or(strings.Join(slices.Sorted(maps.Keys(cfg.Providers)), ", "), "none"))
 	}
 	var candidates []namedPair
 	if s.Target != "" {
 		target, err := providers.ParseTarget(s.Target)
 		if err != nil {
 			return nil, err
+		}
+		if _, ok := cfg.Profile(target); !ok {
+			return nil, cfg.Undeclared(target)
 		}
 		for _, c := range cfg.Catalog.All() {
 			candidates = append(candidates, namedPair{c, target})

@@ -56,8 +56,8 @@ func TestPairs(t *testing.T) {
 			pairs: "support-triage at alpha/small",
 		},
 		{name: "a contract that does not exist", selection: certify.Selection{Contract: "x"}, err: `contract "x" is not known; there are invoice-extraction, meeting-actions, support-triage`},
-		{name: "a provider that does not exist", selection: certify.Selection{Provider: "x"}, err: `provider "x" is not declared`},
-		{name: "a target that does not exist", selection: certify.Selection{Target: "alpha/x"}, err: "target alpha/x is not declared"},
+		{name: "a provider that does not exist", selection: certify.Selection{Provider: "x"}, err: `provider "x" is not declared; declared are: alpha, beta`},
+		{name: "a target that does not exist", selection: certify.Selection{Target: "alpha/x"}, err: "target alpha/x is not declared; declared are: alpha/large, alpha/small, beta/org/medium"},
 		{name: "a target that is none", selection: certify.Selection{Target: "alpha"}, err: "want PROVIDER/MODEL"},
 		{
 			name: "nothing left", selection: certify.Selection{Provider: "alpha", Contract: "support-triage"},

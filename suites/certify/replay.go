@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 
@@ -35,13 +36,27 @@ func (e *MixedError) Error() string {
 // replays says whether nobody is called.
 func (c *collector) replays() bool { return c.options.Replay != "" }
 
+// CheckReplay says why nothing in a folder can be replayed, where that can be seen before it is read.
+func CheckReplay(folder string) error {
+	info, err := os.Stat(folder)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("the folder of cassettes %s does not exist; certify --record %[1]s makes one", folder)
+	case err != nil:
+		return fmt.Errorf("folder of cassettes: %w", err)
+	case !info.IsDir():
+		return fmt.Errorf("%s is a file, and no folder of cassettes; certify --record DIR makes one", folder)
+	}
+	return nil
+}
+
 // load reads the pair's cassette. That there is none is no error: it is said of the pair alone.
 func (c *collector) load() error {
 	if !c.replays() {
 		return nil
 	}
-	if _, err := os.Stat(c.options.Replay); err != nil {
-		return fmt.Errorf("folder of cassettes: %w", err)
+	if err := CheckReplay(c.options.Replay); err != nil {
+		return err
 	}
 	tape, err := cassettes.Load(c.options.Replay, c.pair.Contract.Name, c.pair.Target.String())
 	if errors.Is(err, cassettes.ErrNoCassette) {

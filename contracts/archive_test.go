@@ -1,6 +1,7 @@
 package contracts_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/fallproof/fallproof/contracts"
@@ -23,6 +24,18 @@ func TestArchiveCarriesTheWholeFolder(t *testing.T) {
 	g.Expect(again.Archive()).To(Equal(archive))
 	g.Expect(again.Cases).To(Equal(c.Cases))
 	g.Expect(again.Line("$.cases")).To(Equal(c.Line("$.cases")))
+}
+
+// A job runs to its end under the contract that it was created with, also where a folder would be refused by now.
+func TestFromArchiveReadsWhatWasStoredBefore(t *testing.T) {
+	g := NewWithT(t)
+	archive := strings.Replace(string(load(t, nil).Archive()), "name: reply is polite", "name: 1", 1)
+	stored, err := contracts.FromArchive([]byte(archive))
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(stored.Checks[0].Name).To(Equal("1"))
+	changed := map[string]string{"contract.yaml": strings.Replace(minimalYAML, "name: reply is polite", "name: 1", 1)}
+	_, err = contracts.Load(folder("greeting", minimal(), changed), "greeting")
+	g.Expect(err).To(MatchError("greeting/contract.yaml:12: name: want a text, and here stands 1: put it in quotes"))
 }
 
 func TestFromArchiveRefusesWhatIsNone(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"math"
 	"path"
+	"reflect"
 	"regexp"
 	"time"
 
@@ -17,7 +18,31 @@ func Load(fsys fs.FS, dir string) (*Contract, error) {
 	if err != nil {
 		return nil, err
 	}
-	return fromFiles(dir, files)
+	unquoted, err := checkShape(dir, files[contractFile])
+	if err != nil {
+		return nil, err
+	}
+	c, err := fromFiles(dir, files)
+	if err == nil {
+		err = unquoted
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// checkShape is for folders alone: a contract that was stored before is read as it was then.
+func checkShape(dir string, content []byte) (unquoted, err error) {
+	if content == nil {
+		return nil, nil
+	}
+	source, err := parseYAML(path.Join(dir, contractFile), content)
+	if err != nil {
+		return nil, err
+	}
+	err = source.shape(source.body, "a contract", reflect.TypeFor[document]())
+	return source.unquoted, err
 }
 
 const contractFile = "contract.yaml"

@@ -2,13 +2,14 @@ package contracts
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+
+	"github.com/fallproof/fallproof/contracts/value"
 )
 
 // yamlSource is a YAML file with what is needed to say where in it a fault lies.
@@ -17,6 +18,8 @@ type yamlSource struct {
 	content []byte
 	tree    *ast.File
 	body    ast.Node
+
+	unquoted error // the first number, or truth value, where a text should stand; see shape
 }
 
 func parseYAML(file string, content []byte) (*yamlSource, error) {
@@ -27,11 +30,17 @@ func parseYAML(file string, content []byte) (*yamlSource, error) {
 	if err != nil {
 		return nil, yamlFault(file, err)
 	}
-	if len(tree.Docs) != 1 || tree.Docs[0].Body == nil {
-		return nil, &FileError{File: file, Message: "want exactly one YAML document"}
+	if len(tree.Docs) != 1 || nothing(tree.Docs[0].Body) {
+		why := fmt.Sprintf("here are %d, divided by ---", len(tree.Docs))
+		if len(tree.Docs) < 2 {
+			why = "nothing stands in this file"
+		}
+		return nil, &FileError{File: file, Message: "want exactly one YAML document, and " + why}
 	}
 	return &yamlSource{file: file, content: content, tree: tree, body: tree.Docs[0].Body}, nil
 }
+
+func nothing(body ast.Node) bool { return body == nil || body.Type() == ast.CommentType }
 
 // decode is strict: a key that into does not have is an error.
 func (s *yamlSource) decode(into any) error {
@@ -59,15 +68,7 @@ func (s *yamlSource) line(at string) int {
 	return node.GetToken().Position.Line
 }
 
-// yamlFault takes line and message out of the library's errors, whose own text spans many lines.
 func yamlFault(file string, err error) error {
-	fault := &FileError{File: file, Message: err.Error()}
-	var positioned yaml.Error
-	if errors.As(err, &positioned) {
-		fault.Message = positioned.GetMessage()
-		if token := positioned.GetToken(); token != nil {
-			fault.Line = token.Position.Line
-		}
-	}
-	return fault
+	line, message := value.YAMLSyntax(err)
+	return &FileError{File: file, Line: line, Message: message}
 }

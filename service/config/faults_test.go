@@ -14,7 +14,8 @@ const alpha = "providers: {alpha: {base_url: 'https://a.example/v1', models: {m:
 
 func TestEveryFaultNamesItsLine(t *testing.T) {
 	for name, row := range map[string]struct{ text, want string }{
-		"not YAML":                 {"server: [", "f.yaml:1: not YAML: "},
+		"not YAML":                 {"server: [", "f.yaml:1: not YAML: a bracket is opened here and not closed"},
+		"a tab":                    {"server:\n\tlisten: x\n", "f.yaml:2: not YAML: a tab stands here: YAML is indented with spaces"},
 		"two documents":            {"server:\n---\nstore:\n", "f.yaml:3: more than one YAML document"},
 		"not a mapping":            {"- server", "f.yaml:1: the file: want a mapping of keys to values"},
 		"key that is no text":      {"server:\n  1: x", "f.yaml:2: server: key 1 is not a text: write it in quotes"},

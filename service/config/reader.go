@@ -1,14 +1,14 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+
+	"github.com/fallproof/fallproof/contracts/value"
 )
 
 // reader walks the parsed file itself instead of decoding it into structs, because every message is to
@@ -67,18 +67,9 @@ func (r *reader) document(data []byte) field {
 	}
 }
 
-// syntax takes line and message out of the library's error, whose own text spans many lines.
 func (r *reader) syntax(err error) {
-	line, message := 1, err.Error()
-	var positioned yaml.Error
-	if errors.As(err, &positioned) {
-		message = positioned.GetMessage()
-		if token := positioned.GetToken(); token != nil {
-			line = token.Position.Line
-		}
-	}
-	message, _, _ = strings.Cut(message, "\n")
-	r.fail(line, "not YAML: %s", message)
+	line, message := value.YAMLSyntax(err)
+	r.fail(max(1, line), "not YAML: %s", message)
 }
 
 func lineOf(node ast.Node) int {

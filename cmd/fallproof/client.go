@@ -107,7 +107,11 @@ func (c *client) call(ctx context.Context, method, path string, header http.Head
 	}
 	answer, err := c.http.Do(request)
 	if err != nil {
-		return failed(err)
+		var wrapped *url.Error
+		if errors.As(err, &wrapped) {
+			err = wrapped.Err // what it adds is the address of the request
+		}
+		return failed(fmt.Errorf("the service at %s does not answer: %w", c.base, err))
 	}
 	defer answer.Body.Close()
 	content, err := io.ReadAll(io.LimitReader(answer.Body, mostAnswer))

@@ -20,7 +20,7 @@ func (p *program) contractsLintCommand() *cobra.Command {
 		Long: "Without arguments all contracts of the catalogue are looked at, each at the targets of its route, or at --target.\n" +
 			"The checks are tried on wrong answers that are derived from the expected ones: a contract that refuses too few of\n" +
 			"them (mutation_floor, 0.8 if not said) can certify nothing. Nobody is called, and nothing is paid for.\n" +
-			"Exit 1 when there are errors; warnings alone are 0.",
+			"\n" + exits{ok: "there are no errors; there may be warnings", no: "there are errors", usage: "the command or the configuration is wrong, or a contract cannot be read"}.String(),
 		Example: "  fallproof contracts lint\n  fallproof contracts lint invoice-extraction --target alpha/alpha-large\n" +
 			"  fallproof contracts lint ./contracts/my-contract --json",
 		RunE: func(_ *cobra.Command, args []string) error { return p.lint(args, target, asJSON) },

@@ -50,7 +50,7 @@ func (p *program) demoCommand() *cobra.Command {
 		Use: "demo", Short: "The whole story on this machine alone: certify, then fail over only with proof", Args: cobra.NoArgs,
 		Long: "Starts simulated providers, certifies them, starts the service on an embedded store, and shows the double\n" +
 			"click, the attempt in doubt, the reverse-order finish, and the refused and the allowed fallback. Everything runs\n" +
-			"on loopback and in a temporary folder. Exit 0 when every step showed what it promises, else 1.",
+			"on loopback and in a temporary folder.\n\n" + exits{ok: "every step showed what it promises", no: "some did not"}.String(),
 		Example: "  fallproof demo\n  fallproof demo --keep",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.demo(cmd.Context(), keep)

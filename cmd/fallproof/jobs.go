@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -24,7 +25,10 @@ func (p *program) jobsCommand() *cobra.Command {
 		p.jobsGetCommand(&flags), p.jobsListCommand(&flags), p.jobsDoubtsCommand(&flags), p.jobsAttemptsCommand(&flags),
 		p.jobsResolveCommand(&flags), p.jobsReleaseCommand(&flags), p.jobsCancelCommand(&flags))
 	command.Long = "A client of the HTTP API. " + keyVariable + " holds the API key; resolve, release and the cancelling of an\n" +
-		"attempt need one with the scope operator. Exit 1 when the service says no."
+		"attempt need one with the scope operator."
+	for _, verb := range command.Commands() {
+		verb.Long = cmp.Or(verb.Long, verb.Short) + "\n\n" + exits{no: "the service says no, or does not answer"}.String()
+	}
 	command.PersistentFlags().StringVar(&flags.url, "url", "", "address of the service (default "+urlVariable+", else this configuration's listener)")
 	command.PersistentFlags().BoolVar(&flags.json, "json", false, "the service's own JSON, for scripts")
 	return command

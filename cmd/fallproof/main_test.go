@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -121,12 +122,41 @@ func TestEveryVerbExplainsItself(t *testing.T) {
 			}
 			g.Expect(command.Example).To(gomega.ContainSubstring(command.CommandPath()), "an example that types the verb")
 			g.Expect(command.InheritedFlags().Lookup("config")).NotTo(gomega.BeNil())
+			g.Expect(command.Long).To(gomega.MatchRegexp(`\n\nExit codes:\n  0  .+\n  1  .+\n  2  .+`), "what a script may rely on")
+			_, codes, _ := strings.Cut(command.Long, "Exit codes:\n")
+			g.Expect(strings.Contains(codes, "\n  3  ")).To(gomega.Equal(command.Name() == "certify"), codes)
 		})
 		for _, child := range command.Commands() {
 			visit(child)
 		}
 	}
 	visit(root)
+}
+
+// What a verb says of its exit codes is what its answers are tested for elsewhere.
+func TestHelpListsTheExitCodes(t *testing.T) {
+	s := newTerminal(t)
+	for verb, want := range map[string]string{
+		"certify":               `(?s)0  all are certified.*1  some are rejected.*2  .*3  none is rejected.*the run is not complete, as after an interrupt`,
+		"can-failover":          `0  it may\n  1  it may not\n  2  .*the store cannot be opened`,
+		"contracts lint":        `0  there are no errors; there may be warnings\n  1  there are errors\n  2  .*a contract cannot be read`,
+		"migrate status":        `0  the schema is up to date\n  1  it is not`,
+		"verify":                `0  every scenario passed\n  1  some failed\n  2  they could not be run`,
+		"certifications revoke": `0  it is revoked, now or before\n  1  there is no such record`,
+		"jobs doubts":           `1  the service says no, or does not answer`,
+		"":                      `0 for done or yes, 1 for no or not done, 2 where the command, the configuration or the\nstore is wrong; certify also with 3`,
+	} {
+		s.Expect(s.must(append(strings.Fields(verb), "--help")...)).To(gomega.MatchRegexp(want), verb)
+	}
+}
+
+func TestAServiceThatIsNotThereIsSaidToBeSo(t *testing.T) {
+	s := newTerminal(t)
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	s.Expect(err).NotTo(gomega.HaveOccurred())
+	s.Expect(listener.Close()).To(gomega.Succeed())
+	s.env[keyVariable], s.env[urlVariable] = "fp_x", "http://"+listener.Addr().String()
+	s.Expect(s.refuses(exitNo, "jobs", "list")).To(gomega.HavePrefix("the service at " + s.env[urlVariable] + " does not answer: dial tcp "))
 }
 
 func TestHelpIsNoError(t *testing.T) {
@@ -142,10 +172,17 @@ func TestUsageErrorsAreOneLineAndExitTwo(t *testing.T) {
 	s := newTerminal(t)
 	s.env[keyVariable] = "fp_x"
 	for _, row := range []struct{ command, want string }{
-		{"nothing", `unknown command "nothing"`},
-		{"keys nothing", `unknown command "nothing"`},
-		{"serve now", `unknown command "now"`},
-		{"serve --nothing", "unknown flag: --nothing"},
+		{"nothing", `unknown command "nothing" for "fallproof"; see fallproof --help`},
+		{"certfy", `unknown command "certfy" for "fallproof" (did you mean certify or verify?); see fallproof --help`},
+		{"certification list", `did you mean certifications?`},
+		{"keys nothing", `unknown command "nothing" for "fallproof keys"; see fallproof keys --help`},
+		{"contracts lnit", "did you mean lint?"},
+		{"serve now", `"now" is not expected; the use is: fallproof serve [flags]`},
+		{"certify support-triage", `"support-triage" is not expected; the use is: fallproof certify [flags]`},
+		{"serve --nothing", "unknown flag: --nothing; see fallproof serve --help"},
+		{"certify --samples many", `--samples "many": want a whole number`},
+		{"certify --complete=perhaps", `--complete "perhaps": want true or false`},
+		{"verify --patience long", `--patience "long": want a duration such as 90s`},
 		{"serve --log xml", `--log "xml": want text, json or off`},
 		{"keys create", "--owner is required"},
 		{"keys create --owner a\x01b", "--owner: want at most 128 visible ASCII"},
@@ -167,7 +204,8 @@ func TestUsageErrorsAreOneLineAndExitTwo(t *testing.T) {
 		{"certify --record=", "--record: want a folder"},
 		{"certify --replay . --record .", "--record and --replay exclude each other"},
 		{"certify --contract nothing", `contract "nothing" is not known`},
-		{"certifications show", "accepts 1 arg(s), received 0"},
+		{"certifications show", "accepts 1 arg(s), received 0; the use is: fallproof certifications show ID [flags]"},
+		{"contracts show a b", "accepts 1 arg(s), received 2; the use is: fallproof contracts show NAME|FOLDER [flags]"},
 		{"certifications revoke x", "--reason is required"},
 		{"certifications list --target x", `--target "x": want PROVIDER/MODEL`},
 		{"certifications list --limit 0", "--limit 0: want at least 1"},

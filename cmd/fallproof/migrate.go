@@ -15,7 +15,7 @@ func (p *program) migrateCommand() *cobra.Command {
 	var asJSON bool
 	status := &cobra.Command{
 		Use: "status", Short: "Say which migrations were applied, and apply none", Args: cobra.NoArgs,
-		Long:    "Exit 0 when the schema is up to date, 1 when it is not.",
+		Long:    "Looks alone: nothing is created and nothing changed.\n\n" + exits{ok: "the schema is up to date", no: "it is not, or there is no store yet"}.String(),
 		Example: "  fallproof migrate status\n  DATABASE_URL=postgres://db.example/fallproof fallproof migrate status --json",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return p.migrateStatus(cmd.Context(), asJSON) },
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,18 +18,6 @@ const (
 	exitNo    = 1 // the answer is no, or the thing asked for did not happen
 	exitUsage = 2 // usage, configuration, or a store that cannot be opened
 )
-
-// exits are the codes of a verb whose answer is a code, as its help text lists them.
-type exits struct{ ok, no, usage, inconclusive string }
-
-func (e exits) String() string {
-	text := fmt.Sprintf("Exit codes:\n  %d  %s\n  %d  %s\n  %d  %s", exitOK, e.ok, exitNo, e.no, exitUsage,
-		cmp.Or(e.usage, "the command or the configuration is wrong, or the store cannot be opened"))
-	if e.inconclusive != "" {
-		text += fmt.Sprintf("\n  %d  %s", exitInconclusive, e.inconclusive)
-	}
-	return text
-}
 
 // program is one run of the command line with everything that it touches of the outside.
 type program struct {
@@ -67,7 +54,9 @@ func (p *program) root() *cobra.Command {
 		Use:   "fallproof",
 		Short: "A fallback you have proof for",
 		Long: "fallproof certifies LLM targets against written contracts, and runs jobs through a service that fails\n" +
-			"over only where an unexpired certification says that the target honours the contract.",
+			"over only where an unexpired certification says that the target honours the contract.\n\n" +
+			"Every verb exits with 0 for done or yes, 1 for no or not done, 2 where the command, the configuration or the\n" +
+			"store is wrong; certify also with 3. What a verb means by each stands in its --help.",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,
@@ -79,6 +68,7 @@ func (p *program) root() *cobra.Command {
 		p.demoCommand(), p.serveCommand(), p.certifyCommand(), p.canFailoverCommand(), p.certificationsCommand(), p.contractsCommand(),
 		p.jobsCommand(), p.keysCommand(), p.migrateCommand(), p.simulateCommand(), p.verifyCommand(), p.versionCommand(),
 	)
+	explainUsage(root)
 	return root
 }
 

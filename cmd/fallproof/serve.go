@@ -33,7 +33,8 @@ func (p *program) serveCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use: "serve", Short: "Run the failover service", Args: cobra.NoArgs,
 		Long: "The first line on stdout is the address that it listens on. SIGTERM or SIGINT stops intake, waits for running\n" +
-			"attempts (server.shutdown_timeout), and leaves the rest in doubt; a second signal ends at once.",
+			"attempts (server.shutdown_timeout), and leaves the rest in doubt; a second signal ends at once.\n\n" +
+			exits{ok: "it was told to stop (SIGTERM, SIGINT), and did", no: "it failed while it ran", usage: "the command, the configuration, an API key or the store is wrong, or the address cannot be listened on"}.String(),
 		Example: "  fallproof serve\n  fallproof serve --config production.yaml --log json\n  DATABASE_URL=postgres://db.example/fallproof fallproof serve --listen 0.0.0.0:8080",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			logger, err := newLogger(p.stderr, format)

@@ -19,7 +19,8 @@ func (p *program) simulateCommand() *cobra.Command {
 			"that way; --model gives any other name one. They are:\n" + personalityNames() +
 			"some take an argument, as in late:3s, overloaded:500, flaky:20, renamed:MODEL or hold:late:1s.\n" +
 			"The first line on stdout is the base URL; the ledger of all requests is at /simulator/ledger, and models\n" +
-			"are changed while it runs: PUT /simulator/models/NAME {\"personality\": …, \"questions\": …, \"idempotency\": …}.",
+			"are changed while it runs: PUT /simulator/models/NAME {\"personality\": …, \"questions\": …, \"idempotency\": …}.\n\n" +
+			exits{ok: "it was told to stop (SIGTERM, SIGINT), and did", no: "it failed while it ran", usage: "the command is wrong, or the address cannot be listened on"}.String(),
 		Example: "  fallproof simulate --listen 127.0.0.1:4010\n" +
 			"  fallproof simulate --listen 127.0.0.1:0 --model alpha-large=faithful --model beta-medium=late:5s",
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -24,7 +24,7 @@ func (p *program) verifyCommand() *cobra.Command {
 			"so a short one makes this short. Contract and targets are found by themselves: the first contract whose route\n" +
 			"has a certified fallback; for a contract that is not shipped, --input gives an input that the simulator can\n" +
 			"answer.\n\n" +
-			"Exit 0 when every scenario passed, 1 when some failed, 2 when they could not be run.",
+			exits{ok: "every scenario passed", no: "some failed", usage: "they could not be run"}.String(),
 		Example: "  fallproof verify --url http://127.0.0.1:8080 --key fp_0123 --simulator http://127.0.0.1:4010\n" +
 			"  fallproof verify --url http://127.0.0.1:8080 --simulator http://127.0.0.1:4010 --contract triage --input @input.json --only doubt",
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.verify(cmd.Context(), options) },

@@ -25,7 +25,7 @@ func (p *program) canFailoverCommand() *cobra.Command {
 		Long: "Asks the store for the proof and judges it as the service does, but for what only a running replica knows (circuit_open)\n" +
 			"and what depends on a job's input (context_too_small). A yes comes with what its record warns of; a no with every\n" +
 			"reason, what takes it away (fix, then what has to follow, or what would do as well) and a command that shows more (see).\n\n" +
-			exits{ok: "it may", no: "it may not"}.String(),
+			exits{ok: "it may", no: "it may not", usage: "nobody knows: the command or the configuration is wrong, or the store cannot be opened or read"}.String(),
 		Example: "  fallproof can-failover --contract invoice-extraction --to beta/beta-medium\n  fallproof can-failover --contract invoice-extraction --to beta/beta-medium --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if contract == "" || to == "" {
@@ -136,14 +136,9 @@ func (p *program) judged(ctx context.Context, c *config.Config, s store.Store, c
 		v.RecordWarnings, v.left = listed(record.Warnings), status.ExpiresAt.Sub(now)
 	}
 	for _, reason := range v.Reasons {
-		r := remedyFor(reason, of)
-		v.Details = append(v.Details, r)
-		for _, fix := range []string{r.Fix, r.Then} {
-			if fix != "" && !slices.Contains(v.Fixes, fix) {
-				v.Fixes = append(v.Fixes, fix)
-			}
-		}
+		v.Details = append(v.Details, remedyFor(reason, of))
 	}
+	v.Fixes = fixes(v.Details)
 	return v, nil
 }
 

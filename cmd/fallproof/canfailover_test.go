@@ -140,6 +140,17 @@ func TestEveryReasonHasARemedy(t *testing.T) {
 	gomega.NewWithT(t).Expect(missing).To(gomega.BeEmpty(), "every reason has a row")
 }
 
+// Together the remedies ask for each thing once, in the order in which it helps.
+func TestFixesBeginWithTheConfiguration(t *testing.T) {
+	const local = "in fallproof.yaml: live_on_loopback: true under providers.sim"
+	got := fixes([]remedy{
+		{Reason: certification.ReasonRejected, Fix: certifyPair, See: showRecord},
+		{Reason: certification.SourceNotAccepted, Fix: local, Then: certifyPair, Or: "in fallproof.yaml: …", See: showRecord},
+		{Reason: certification.NotInRoute, Fix: "in fallproof.yaml: add sim/org/m to routes.support-triage.fallbacks"},
+	})
+	gomega.NewWithT(t).Expect(got).To(gomega.Equal([]string{local, "in fallproof.yaml: add sim/org/m to routes.support-triage.fallbacks", certifyPair}))
+}
+
 // canType has a shell split a line, and asks the verbs whether they would take it.
 func (s *terminal) canType(line string) {
 	s.t.Helper()

@@ -138,7 +138,7 @@ func TestHelpListsTheExitCodes(t *testing.T) {
 	s := newTerminal(t)
 	for verb, want := range map[string]string{
 		"certify":               `(?s)0  all are certified.*1  some are rejected.*2  .*3  none is rejected.*the run is not complete, as after an interrupt`,
-		"can-failover":          `0  it may\n  1  it may not\n  2  .*the store cannot be opened`,
+		"can-failover":          `0  it may\n  1  it may not\n  2  .*the store cannot be opened or read`,
 		"contracts lint":        `0  there are no errors; there may be warnings\n  1  there are errors\n  2  .*a contract cannot be read`,
 		"migrate status":        `0  the schema is up to date\n  1  it is not`,
 		"verify":                `0  every scenario passed\n  1  some failed\n  2  they could not be run`,

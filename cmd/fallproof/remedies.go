@@ -143,6 +143,24 @@ func typed(arg string) string {
 	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
 }
 
+// fixes are what all remedies ask for, each once, and the configuration before what is typed: a certification
+// that came first would be of a profile, or a source, that is about to change.
+func fixes(remedies []remedy) []string {
+	changes, commands := []string{}, []string{}
+	for _, r := range remedies {
+		for _, fix := range []string{r.Fix, r.Then} {
+			into := &changes
+			if strings.HasPrefix(fix, "fallproof ") {
+				into = &commands
+			}
+			if fix != "" && !slices.Contains(*into, fix) {
+				*into = append(*into, fix)
+			}
+		}
+	}
+	return append(changes, commands...)
+}
+
 // lines are a remedy for people, each with what it is for.
 func (r remedy) lines() string {
 	var text strings.Builder

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"runtime/debug"
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
@@ -131,6 +133,9 @@ func (b *begun) OpenRun(ctx context.Context, run store.Run) (store.Run, error) {
 }
 
 func (p *program) certify(ctx context.Context, s store.Store, pairs []certify.Pair, flags certifyFlags) error {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(certify.GCPercent)
+	}
 	who, where := operator()
 	kept := &begun{Certifications: s}
 	result, err := certify.Run(ctx, certify.Options{

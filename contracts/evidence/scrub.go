@@ -19,38 +19,59 @@ const quoted = `\\*["']?`
 // is a secret is taken out wherever it was found: in what was sent, in what a provider echoed, in a URL. A
 // provider's own key is taken out before that, by the client that knows it.
 var secrets = []struct {
-	needles []string // in lower case: without any of them the pattern cannot match
+	needles []string // in lower case: without any of them the pattern cannot match,
+	run     int      // nor without so many characters of a key behind it
 	pattern *regexp.Regexp
 	by      string
 }{
 	// Headers and members whose name says it.
-	{[]string{"authorization"}, regexp.MustCompile(`(?i)\b((?:proxy-)?authorization` + quoted + `\s*[:=]\s*` + quoted + `\s*(?:bearer|basic|digest|negotiate)?\s*)[^\s"'\\,;}]{3,}`), "${1}" + Redacted},
-	{[]string{"apikey", "api-key", "api_key", "s-token", "s_token", "h-token", "h_token", "id-token", "id_token", "r-token", "r_token", "-secret", "_secret", "secret-", "secret_", "y-token", "cookie"}, regexp.MustCompile(`(?i)\b((?:x-)?api[-_]?key|(?:access|refresh|auth|id|bearer)[-_]token|(?:client|app)[-_]secret|secret[-_](?:access[-_])?key|x-amz-security-token|set-cookie|cookie)(` +
+	{[]string{"authorization"}, 0, regexp.MustCompile(`(?i)\b((?:proxy-)?authorization` + quoted + `\s*[:=]\s*` + quoted + `\s*(?:bearer|basic|digest|negotiate)?\s*)[^\s"'\\,;}]{3,}`), "${1}" + Redacted},
+	{[]string{"apikey", "api-key", "api_key", "s-token", "s_token", "h-token", "h_token", "id-token", "id_token", "r-token", "r_token", "-secret", "_secret", "secret-", "secret_", "y-token", "cookie"}, 0, regexp.MustCompile(`(?i)\b((?:x-)?api[-_]?key|(?:access|refresh|auth|id|bearer)[-_]token|(?:client|app)[-_]secret|secret[-_](?:access[-_])?key|x-amz-security-token|set-cookie|cookie)(` +
 		quoted + `\s*[:=]\s*` + quoted + `)[^\s"'\\,;&}]{3,}`), "${1}${2}" + Redacted},
-	{[]string{"bearer"}, regexp.MustCompile(`(?i)\b(bearer\s+)[a-z0-9._~+/=-]{16,}`), "${1}" + Redacted},
+	{[]string{"bearer"}, 0, regexp.MustCompile(`(?i)\b(bearer\s+)[a-z0-9._~+/=-]{16,}`), "${1}" + Redacted},
 	// URLs: user:password@, and parameters.
-	{[]string{"://"}, regexp.MustCompile(`(?i)\b([a-z][a-z0-9+.-]*://)[^\s/@"'\\]+@`), "${1}" + Redacted + "@"},
-	{[]string{"key=", "token=", "sig=", "signature=", "auth=", "password=", "secret="}, regexp.MustCompile(`(?i)([?&](?:key|token|sig|signature|auth|password|secret)=)[^&\s"'\\#]+`), "${1}" + Redacted},
+	{[]string{"://"}, 0, regexp.MustCompile(`(?i)\b([a-z][a-z0-9+.-]*://)[^\s/@"'\\]+@`), "${1}" + Redacted + "@"},
+	{[]string{"key=", "token=", "sig=", "signature=", "auth=", "password=", "secret="}, 0, regexp.MustCompile(`(?i)([?&](?:key|token|sig|signature|auth|password|secret)=)[^&\s"'\\#]+`), "${1}" + Redacted},
 	// Keys that show by their form whose they are.
-	{[]string{"sk-", "pk-", "rk-"}, regexp.MustCompile(`\b(?:sk|pk|rk)-[A-Za-z0-9_-]{16,}`), Redacted},
-	{[]string{"fp_", "fp-", "hf_", "hf-", "gsk_", "gsk-", "r8_", "r8-", "nvapi_", "nvapi-", "xai_", "xai-", "key_", "key-", "tok_", "tok-"}, regexp.MustCompile(`\b(?:fp|hf|gsk|r8|nvapi|xai|key|tok)[_-][A-Za-z0-9_-]{24,}`), Redacted},
-	{[]string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox"}, regexp.MustCompile(`\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}|xox[abeprs]-[A-Za-z0-9-]{10,})`), Redacted},
-	{[]string{"a3t", "akia", "asia"}, regexp.MustCompile(`\b(?:A3T[A-Z0-9]|AKIA|ASIA)[A-Z0-9]{16}\b`), Redacted},
-	{[]string{"aiza"}, regexp.MustCompile(`\bAIza[A-Za-z0-9_-]{30,}`), Redacted},
-	{[]string{"ya29"}, regexp.MustCompile(`\bya29\.[A-Za-z0-9_-]{20,}`), Redacted},
-	{[]string{"eyj"}, regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`), Redacted},
-	{[]string{"private key"}, regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|$)`), Redacted},
+	{[]string{"sk-", "pk-", "rk-"}, 16, regexp.MustCompile(`\b(?:sk|pk|rk)-[A-Za-z0-9_-]{16,}`), Redacted},
+	{[]string{"fp_", "fp-", "hf_", "hf-", "gsk_", "gsk-", "r8_", "r8-", "nvapi_", "nvapi-", "xai_", "xai-", "key_", "key-", "tok_", "tok-"}, 24, regexp.MustCompile(`\b(?:fp|hf|gsk|r8|nvapi|xai|key|tok)[_-][A-Za-z0-9_-]{24,}`), Redacted},
+	{[]string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox"}, 0, regexp.MustCompile(`\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}|xox[abeprs]-[A-Za-z0-9-]{10,})`), Redacted},
+	{[]string{"a3t", "akia", "asia"}, 0, regexp.MustCompile(`\b(?:A3T[A-Z0-9]|AKIA|ASIA)[A-Z0-9]{16}\b`), Redacted},
+	{[]string{"aiza"}, 0, regexp.MustCompile(`\bAIza[A-Za-z0-9_-]{30,}`), Redacted},
+	{[]string{"ya29"}, 0, regexp.MustCompile(`\bya29\.[A-Za-z0-9_-]{20,}`), Redacted},
+	{[]string{"eyj"}, 0, regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`), Redacted},
+	{[]string{"private key"}, 0, regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|$)`), Redacted},
 }
 
 // Scrub takes out of text what is, or looks like, a credential. JSON stays JSON.
 func Scrub(text string) string {
 	lower := strings.ToLower(text)
 	for _, s := range secrets {
-		if slices.ContainsFunc(s.needles, func(needle string) bool { return strings.Contains(lower, needle) }) {
+		if slices.ContainsFunc(s.needles, func(needle string) bool { return follows(lower, needle, s.run) }) {
 			text = s.pattern.ReplaceAllString(text, s.by)
 		}
 	}
 	return text
+}
+
+// follows reports whether so many characters of a key come somewhere behind a needle.
+func follows(lower, needle string, run int) bool {
+	for {
+		_, rest, found := strings.Cut(lower, needle)
+		if !found {
+			return false
+		}
+		length := strings.IndexFunc(rest, func(r rune) bool {
+			return r != '-' && r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z')
+		})
+		if length < 0 {
+			length = len(rest)
+		}
+		if length >= run {
+			return true
+		}
+		lower = rest
+	}
 }
 
 // scrubbed remembers the last text of each place, since what follows is often the same.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"sync"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -40,11 +41,15 @@ type Writer struct {
 	err     error
 }
 
+// zippers are used again: each is most of a megabyte.
+var zippers = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
+
 // NewWriter begins a document. Of head everything is written but its Samples, Calls and Omitted; bad is the
 // [Sample.Size] of all samples together that are not [Sample.Good].
 func NewWriter(head Document, bad int) *Writer {
 	w := &Writer{spare: max(0, maxBodies-bad), left: maxBodies, same: scrubbed{}}
-	w.zipped = gzip.NewWriter(&w.packed)
+	w.zipped = zippers.Get().(*gzip.Writer)
+	w.zipped.Reset(&w.packed)
 	w.plain = &measure{to: w.zipped, digest: sha256.New()}
 	w.encoder = jsontext.NewEncoder(w.plain)
 	w.token(jsontext.BeginObject)
@@ -89,7 +94,9 @@ func (w *Writer) Close(calls []Sample) (Packed, error) {
 	w.member("calls", kept)
 	w.member("omitted", w.omitted)
 	w.token(jsontext.EndObject)
-	if err := errors.Join(w.err, w.zipped.Close()); err != nil {
+	err := errors.Join(w.err, w.zipped.Close())
+	zippers.Put(w.zipped)
+	if err != nil {
 		return Packed{}, fmt.Errorf("evidence: %w", err)
 	}
 	return Packed{

@@ -132,6 +132,7 @@ type collector struct {
 	progress progress
 	planned  []slot
 	run      store.Run
+	begun    bool            // the run is this runner's own, and nothing can be there yet
 	idle     bool            // the run was finished when it was opened
 	tape     *cassettes.Tape // of a replay; nil where nothing was recorded
 	at       string          // where the requests go that the tape answers
@@ -144,8 +145,10 @@ func (c *collector) collect(ctx context.Context) (Evidence, error) {
 	}
 	wait := backoff{longest: c.options.Retry.Poll}
 	follow := c.follow()
-	if err := follow.catchUp(ctx); err != nil {
-		return Evidence{}, err
+	if !c.begun {
+		if err := follow.catchUp(ctx); err != nil {
+			return Evidence{}, err
+		}
 	}
 	c.progress.start(c.pair, len(c.plan()), len(c.plan())-len(follow.missing()))
 	defer c.progress.end(c.pair)
@@ -168,6 +171,9 @@ func (c *collector) collect(ctx context.Context) (Evidence, error) {
 		if err := wait.next(ctx, taken > 0); err != nil {
 			return Evidence{}, err
 		}
+		if follow.settled() {
+			continue
+		}
 		if err := c.open(ctx); err != nil {
 			return Evidence{}, err
 		}
@@ -178,6 +184,7 @@ func (c *collector) collect(ctx context.Context) (Evidence, error) {
 	return c.finished(ctx)
 }
 
+// open finds the run, or begins it.
 func (c *collector) open(ctx context.Context) error {
 	id := c.run.ID
 	if id == "" {
@@ -191,6 +198,7 @@ func (c *collector) open(ctx context.Context) error {
 	run, err := c.options.Store.OpenRun(ctx, store.Run{
 		ID: id, Name: c.options.RunName, Contract: key.Contract, ProofDigest: key.ProofDigest, Target: key.Target,
 	})
+	c.begun = err == nil && c.run.ID == "" && run.ID == id
 	c.run = run
 	return err
 }

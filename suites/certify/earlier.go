@@ -90,8 +90,11 @@ func (c *collector) prepare(ctx context.Context) error {
 		return err
 	}
 	c.idle = c.run.RecordID != ""
-	if c.idle {
+	switch {
+	case c.idle:
 		return c.sameAsBefore(ctx)
+	case c.begun:
+		return nil
 	}
 	planned := map[slot]bool{}
 	for _, where := range c.plan() {

@@ -196,5 +196,5 @@ func TestWaitingForAnotherRunnerIsSaid(t *testing.T) {
 	g.Expect(w.simulator.Ledger()).To(HaveLen(calls - 1))
 	g.Expect(strings.Count(out.all.String(), out.text)).To(Equal(1))
 	g.Expect(out.all.String()).To(ContainSubstring("\n1 sample of support-triage at sim/faithful is claimed by another runner; " +
-		"waiting for it, at most until its claim runs out (about 35s)\n"))
+		"waiting for it, at most until its claim runs out (about 55s)\n"))
 }

@@ -41,7 +41,7 @@ func Samples(ctx context.Context, e Evidence) ([]Sample, error) {
 func (e Evidence) Resting(samples []Sample) Evidence {
 	e.account = newAccount(e.Pair, e.Options, e.binding)
 	for _, sample := range samples {
-		e.account.count(e.account.look(sample))
+		e.account.count(e.account.look(sample, sample.reading(e.Pair)))
 	}
 	return e
 }

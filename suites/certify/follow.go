@@ -26,11 +26,8 @@ func (c *collector) follow() *follower {
 // catchUp adds what the store has and was not seen yet. Where it has other samples than were counted here,
 // it counts anew.
 func (f *follower) catchUp(ctx context.Context) error {
-	switch {
-	case f.foreign:
+	if f.foreign {
 		*f = *f.c.follow()
-	case len(f.missing()) == 0, f.over() && !f.c.replays():
-		return nil
 	}
 	planned := places{}
 	for _, where := range f.c.plan() {
@@ -43,9 +40,14 @@ func (f *follower) catchUp(ctx context.Context) error {
 		return !f.has(where) && (!where.isSample() || ok && planned.has(place))
 	}
 	return eachSample(ctx, f.c.options.Store, f.c.run.ID, wanted, func(where slot, sample Sample) error {
-		f.add(f.look(where, sample))
+		f.add(f.look(where, sample, sample.reading(f.c.pair)))
 		return nil
 	})
+}
+
+// settled: nothing that the store could still have would say more.
+func (f *follower) settled() bool {
+	return !f.foreign && (len(f.missing()) == 0 || f.over() && !f.c.replays())
 }
 
 func (f *follower) has(where slot) bool {
@@ -62,11 +64,11 @@ func (f *follower) missing() []slot {
 }
 
 // look is what a call shows by itself; it may be used concurrently.
-func (f *follower) look(where slot, sample Sample) look {
+func (f *follower) look(where slot, sample Sample, read reading) look {
 	if !where.isSample() {
-		return look{sample: sample}
+		return look{sample: sample, read: read}
 	}
-	return f.account.look(sample)
+	return f.account.look(sample, read)
 }
 
 func (f *follower) add(l look) {

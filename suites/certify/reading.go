@@ -28,7 +28,7 @@ func (s Sample) reading(p Pair) reading {
 			Verdict: providers.Failed, Reason: providers.ReasonNotSent, Detail: s.Unrenderable,
 		}}
 	}
-	ex := s.Seen.exchange()
+	ex := s.Seen.answered()
 	out := providers.Classify(ex, providers.Rules{ServerErrors: p.ServerErrors, Now: ex.Finished})
 	deadline := time.Duration(s.DeadlineMS) * time.Millisecond
 	if took := ex.Finished.Sub(ex.Started); deadline > 0 && took > deadline && out.Verdict == providers.Succeeded {

@@ -163,20 +163,30 @@ func judgePair(ctx context.Context, evidence Evidence) (judged, error) {
 // finish writes the records. Of two runners of one run the first writes, and both have its record.
 func finish(ctx context.Context, options Options, all []judged, result *Result) error {
 	for _, j := range all {
-		if j.evidence.Record != nil {
-			earlier, err := earlierOf(ctx, options.Store, j.evidence)
-			if err != nil {
-				return fmt.Errorf("certify %s: %w", j.evidence.Pair, err)
-			}
-			result.addEarlier(j.record, earlier)
-			continue
-		}
-		stored, _, err := options.Store.FinishRunWithEvidence(ctx, j.evidence.Run.ID, j.record, j.packed, j.evidence.Pair.Contract.ValidFor)
-		if err != nil {
+		if err := j.finish(ctx, options, result); err != nil {
 			return fmt.Errorf("certify %s: %w", j.evidence.Pair, err)
 		}
-		result.add(stored)
 	}
+	return nil
+}
+
+func (j judged) finish(ctx context.Context, options Options, result *Result) error {
+	if j.evidence.Record == nil {
+		stored, won, err := options.Store.FinishRunWithEvidence(ctx, j.evidence.Run.ID, j.record, j.packed, j.evidence.Pair.Contract.ValidFor)
+		if err != nil {
+			return err
+		}
+		if won {
+			result.add(stored)
+			return nil
+		}
+		j.record, j.evidence.Record = stored, &stored
+	}
+	earlier, err := earlierOf(ctx, options.Store, j.evidence)
+	if err != nil {
+		return err
+	}
+	result.addEarlier(j.record, earlier)
 	return nil
 }
 

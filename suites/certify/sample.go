@@ -105,8 +105,15 @@ func seen(attemptID string, ex providers.Exchange) Seen {
 
 // exchange is the inverse of seen.
 func (s Seen) exchange() providers.Exchange {
+	ex := s.answered()
+	ex.RequestBody = []byte(s.Request)
+	return ex
+}
+
+// answered is the exchange without what was sent.
+func (s Seen) answered() providers.Exchange {
 	ex := providers.Exchange{
-		RequestBody: []byte(s.Request), Unbuildable: s.Unbuildable, Wrote: s.Wrote, Status: s.Status, Header: http.Header{},
+		Unbuildable: s.Unbuildable, Wrote: s.Wrote, Status: s.Status, Header: http.Header{},
 		Body: []byte(s.Answer), Complete: s.Complete, TooLarge: s.TooLarge, Started: s.Started, Finished: s.Finished,
 		Responses: s.Responses,
 	}

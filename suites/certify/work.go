@@ -1,14 +1,12 @@
 package certify
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -24,6 +22,7 @@ var errSpent = errors.New("the provider's trouble spent the budget")
 type shift struct {
 	c      *collector
 	follow *follower
+	claims *claims
 	calls  context.Context // of the calls: an interrupt lets those that are under way come to their end
 	hangUp context.CancelCauseFunc
 
@@ -39,26 +38,19 @@ func (c *collector) work(ctx context.Context, missing []slot, follow *follower) 
 	if c.replays() {
 		return c.play(ctx, missing)
 	}
-	s := &shift{c: c, follow: follow}
+	s := &shift{c: c, follow: follow, claims: &claims{c: c, open: missing}}
 	s.calls, s.hangUp = context.WithCancelCause(context.WithoutCancel(ctx))
 	defer s.hangUp(nil)
 	defer context.AfterFunc(ctx, func() { c.progress.interrupted(c.pair) })()
-	queue := make(chan slot, len(missing))
-	for _, where := range missing {
-		queue <- where
-	}
-	close(queue)
 	var workers sync.WaitGroup
 	for range min(cap(c.slots), len(missing)) {
 		workers.Go(func() {
-			for where := range queue {
-				if !s.one(ctx, where) {
-					return
-				}
+			for s.one(ctx) {
 			}
 		})
 	}
 	workers.Wait()
+	s.claims.release()
 	s.kept.Wait()
 	if cause := context.Cause(s.calls); cause != nil && !errors.Is(cause, errSpent) {
 		return s.taken, cause
@@ -67,21 +59,36 @@ func (c *collector) work(ctx context.Context, missing []slot, follow *follower) 
 }
 
 // one takes one sample; false ends the work.
-func (s *shift) one(ctx context.Context, where slot) bool {
+func (s *shift) one(ctx context.Context) bool {
+	if err := s.c.slot(ctx, s.calls); err != nil {
+		return false
+	}
+	free := sync.OnceFunc(func() { <-s.c.slots })
+	defer free()
 	if ctx.Err() != nil || s.calls.Err() != nil || s.over() { // what is under way counts all the same
 		return false
 	}
-	sample, done, err := s.c.take(ctx, s.calls, where)
+	where, ok, err := s.claims.next(ctx)
+	if err != nil || !ok {
+		return s.failed(ctx, err)
+	}
+	sample, read, err := s.take(ctx, where, free)
 	switch {
-	case err != nil && ctx.Err() != nil:
-		return false
 	case err != nil:
-		s.hangUp(err)
-		return false
-	case done:
-		s.finish(ctx, where, sample)
+		s.claims.giveBack(where)
+		return s.failed(ctx, err)
+	case read != nil:
+		s.finish(where, sample, *read)
 	}
 	return true
+}
+
+// failed ends the work: that of all, unless it is only that ctx has ended, or that nothing is left.
+func (s *shift) failed(ctx context.Context, err error) bool {
+	if err != nil && ctx.Err() == nil {
+		s.hangUp(err)
+	}
+	return false
 }
 
 func (s *shift) over() bool {
@@ -90,21 +97,39 @@ func (s *shift) over() bool {
 	return s.follow.over()
 }
 
-// finish counts a sample and has it stored meanwhile.
-func (s *shift) finish(ctx context.Context, where slot, sample Sample) {
-	s.kept.Go(func() {
-		ours, err := s.c.keep(context.WithoutCancel(ctx), where, sample)
-		if err != nil {
-			s.hangUp(err)
-		}
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if ours {
-			s.taken++
-		}
-		s.follow.foreign = s.follow.foreign || !ours
-	})
-	look := s.follow.look(where, sample)
+// finish counts a sample and has it stored meanwhile. Where every sample is taken whatever it shows, the next
+// call does not wait for what this one shows.
+func (s *shift) finish(where slot, sample Sample, read reading) {
+	text, err := sample.encode()
+	if err != nil {
+		s.hangUp(err)
+		return
+	}
+	step := s.c.steps.later(store.SampleStep{RunID: s.c.run.ID, Place: where.stored(), By: s.c.by, Evidence: text})
+	s.kept.Go(func() { s.keep(step) })
+	if s.c.options.Complete {
+		s.kept.Go(func() { s.count(where, sample, read) })
+		return
+	}
+	s.count(where, sample, read)
+}
+
+// keep waits until a sample is in the store.
+func (s *shift) keep(step *waitingStep) {
+	<-step.done
+	if step.err != nil {
+		s.hangUp(step.err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if step.taken {
+		s.taken++
+	}
+	s.follow.foreign = s.follow.foreign || !step.taken // another runner's is in the store
+}
+
+func (s *shift) count(where slot, sample Sample, read reading) {
+	look := s.follow.look(where, sample, read)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.c.progress.sample(s.c.pair)
@@ -114,77 +139,72 @@ func (s *shift) finish(ctx context.Context, where slot, sample Sample) {
 	}
 }
 
-// take claims one sample and calls the target until it answers or the tries are used up. done is false where
-// another runner has the sample.
-func (c *collector) take(ctx, calls context.Context, where slot) (sample Sample, done bool, err error) {
+// take calls the target until it answers or the tries are used up. The first call is made under a slot of the
+// provider that is freed after it; read is nil where another runner took the sample over meanwhile.
+func (s *shift) take(ctx context.Context, where slot, free func()) (sample Sample, read *reading, err error) {
+	c := s.c
 	sample = Sample{Case: where.name, Index: where.index, DeadlineMS: c.pair.Timeout.Milliseconds()}
 	request, err := c.request(where, &sample)
-	if err != nil {
+	if err != nil { // which is what there is to be seen of it
 		sample.Unrenderable = err.Error()
+		read := sample.reading(c.pair)
+		return sample, &read, nil
 	}
 	for try := 0; ; try++ {
-		claimed, err := c.once(ctx, calls, where, &sample, request)
-		if err != nil || !claimed {
-			return sample, false, err
+		err := c.call(s.calls, &sample, request)
+		free()
+		if err != nil {
+			return sample, nil, err
 		}
 		read := sample.reading(c.pair)
 		if !read.trouble || !read.retryable || try >= c.options.Retry.Extra {
-			return sample, true, nil
+			return sample, &read, nil
 		}
 		if err := sleep(ctx, c.options.Retry.pause(try, read.outcome.RetryAfter)); err != nil {
-			return sample, false, err
+			return sample, nil, err
 		}
 		failed := sample.Seen
 		failed.Request = "" // the next try sends the same
 		sample.Before = append(sample.Before, failed)
+		// First the slot, so that no claim runs out while it waits for one.
+		if err := c.slot(ctx, s.calls); err != nil {
+			return sample, nil, err
+		}
+		free = sync.OnceFunc(func() { <-c.slots })
+		if ours, err := s.claims.renew(ctx, where); err != nil || !ours {
+			free()
+			return sample, nil, err
+		}
 	}
 }
 
-// once takes a slot of the provider, then the claim (so that no claim runs out while it waits for a
-// slot), then makes one call. The claim is taken anew for each try, which renews it.
-func (c *collector) once(ctx, calls context.Context, where slot, sample *Sample, request providers.Request) (claimed bool, err error) {
-	select {
-	case c.slots <- struct{}{}:
-		defer func() { <-c.slots }()
-	case <-ctx.Done():
-		return false, ctx.Err()
-	case <-calls.Done():
-		return false, calls.Err()
-	}
-	if err := cmp.Or(ctx.Err(), calls.Err()); err != nil {
-		return false, err // no claim that nobody would work on
-	}
-	claimed, err = c.steps.take(ctx, store.SampleStep{RunID: c.run.ID, Place: where.stored(), By: c.by, Lease: c.lease()})
-	if err != nil || !claimed || sample.Unrenderable != "" {
-		return claimed, err
-	}
+// call makes one call. It errs where it was not the provider that ended it.
+func (c *collector) call(calls context.Context, sample *Sample, request providers.Request) error {
 	id, err := uuid.NewV7()
 	if err != nil {
-		return false, err
+		return err
 	}
 	request.AttemptID = id.String()
 	calling, hangUp := context.WithTimeout(calls, c.pair.Timeout)
 	defer hangUp()
 	exchange := c.pair.Client.Send(calling, request)
 	if calls.Err() != nil && !exchange.Complete {
-		return false, calls.Err() // we hung up, not the provider: this shows nothing
+		return calls.Err() // we hung up: this shows nothing
 	}
 	sample.Seen = seen(request.AttemptID, exchange)
-	return true, nil
+	return nil
 }
 
-// lease is how long a claim holds that its runner does not renew.
-func (c *collector) lease() time.Duration {
-	return c.pair.Timeout + c.options.Retry.Max + c.options.Retry.Slack
-}
-
-// keep stores what was seen. It is false where another runner's sample is in the store already.
-func (c *collector) keep(ctx context.Context, where slot, sample Sample) (bool, error) {
-	text, err := sample.encode()
-	if err != nil {
-		return false, err
+// slot waits for one of the provider's.
+func (c *collector) slot(ctx, calls context.Context) error {
+	select {
+	case c.slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-calls.Done():
+		return calls.Err()
 	}
-	return c.steps.take(ctx, store.SampleStep{RunID: c.run.ID, Place: where.stored(), By: c.by, Evidence: text})
 }
 
 // request builds what a sample sends.

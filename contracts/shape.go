@@ -61,10 +61,8 @@ func (s *yamlSource) mappingShape(node ast.Node, name string, want reflect.Type)
 		if !ok {
 			continue // a merge, or what the library refuses
 		}
-		inner := want
-		if want.Kind() == reflect.Map {
-			inner = want.Elem()
-		} else if inner = keyed(want, key.Value); inner == nil {
+		inner := keyed(want, key.Value)
+		if inner == nil {
 			return s.at(key, "unknown key %q; possible here: %s", key.Value, strings.Join(keysOf(want), ", "))
 		}
 		if err := s.shape(pair.Value, key.Value, inner); err != nil {
@@ -91,7 +89,7 @@ func (s *yamlSource) scalarShape(node ast.Node, name, want string, fitting ...as
 
 // misfit says what is wanted and what stands there.
 func (s *yamlSource) misfit(node ast.Node, name, want string) error {
-	found, more := "", ""
+	var found, more string
 	switch n := node.(type) {
 	case *ast.MappingNode, *ast.MappingValueNode:
 		found = "keys with values"
@@ -128,6 +126,9 @@ func shortened(text string) string {
 
 // keyed is the type of a struct's field by its key; nil where it has none.
 func keyed(of reflect.Type, key string) reflect.Type {
+	if of.Kind() == reflect.Map {
+		return of.Elem()
+	}
 	for i := range of.NumField() {
 		if field := of.Field(i); field.Tag.Get("yaml") == key {
 			return field.Type

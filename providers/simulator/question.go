@@ -2,8 +2,8 @@ package simulator
 
 import (
 	"net/http"
-	"time"
 	"strings"
+	"time"
 )
 
 // question is a request about work that was asked for earlier.

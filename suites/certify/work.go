@@ -144,9 +144,9 @@ func (s *shift) count(where slot, sample Sample, read reading) {
 func (s *shift) take(ctx context.Context, where slot, free func()) (sample Sample, read *reading, err error) {
 	c := s.c
 	sample = Sample{Case: where.name, Index: where.index, DeadlineMS: c.pair.Timeout.Milliseconds()}
-	request, err := c.request(where, &sample)
-	if err != nil { // which is what there is to be seen of it
-		sample.Unrenderable = err.Error()
+	request, unrenderable := c.request(where, &sample)
+	if unrenderable != nil { // which is what there is to be seen of it
+		sample.Unrenderable = unrenderable.Error()
 		read := sample.reading(c.pair)
 		return sample, &read, nil
 	}

@@ -55,8 +55,8 @@ type junitReason struct {
 	Text    string `xml:",chardata"`
 }
 
-// writeJUnitFile leaves the run for build servers. Of a run that is not complete it holds one error.
-func writeJUnitFile(path string, options Options, result Result) error {
+// writeJUnit leaves the run for build servers. Of a run that is not complete it holds one error.
+func writeJUnit(path string, options Options, result Result) error {
 	if path == "" {
 		return nil
 	}

@@ -71,7 +71,7 @@ func junit(t *testing.T, options Options, result Result) junitSuite {
 	t.Helper()
 	g := NewWithT(t)
 	path := filepath.Join(t.TempDir(), "junit.xml")
-	g.Expect(writeJUnitFile(path, options, result)).To(Succeed())
+	g.Expect(writeJUnit(path, options, result)).To(Succeed())
 	text, err := os.ReadFile(path)
 	g.Expect(err).NotTo(HaveOccurred())
 	meetsJUnit(g, text)

@@ -8,8 +8,6 @@ import (
 	"os"
 	"strings"
 
-	"github.com/onsi/ginkgo/v2/types"
-
 	"github.com/fallproof/fallproof/contracts/certification"
 	"github.com/fallproof/fallproof/contracts/evidence"
 	"github.com/fallproof/fallproof/contracts/report"
@@ -19,7 +17,7 @@ import (
 // writeFiles leaves the files that were asked for.
 func writeFiles(ctx context.Context, options Options, result Result) error {
 	return errors.Join(
-		writeJUnitFile(options.JUnit, options, result),
+		writeJUnit(options.JUnit, options, result),
 		writeJSON(options.JSON, options, result),
 		writeReports(ctx, options, result),
 	)
@@ -111,21 +109,4 @@ func (r Result) failing() Result {
 		}
 	}
 	return r
-}
-
-// failingSpecs leaves the specs of certified pairs out of Ginkgo's report.
-func failingSpecs(specs types.Report, result Result) types.Report {
-	good := map[[2]string]bool{}
-	for _, record := range result.Records {
-		good[[2]string{record.Contract, record.Target.String()}] = result.stands(record)
-	}
-	var kept types.SpecReports
-	for _, spec := range specs.SpecReports {
-		entry, why := whatRan(spec)
-		if why != "" || !good[[2]string{entry.Contract, entry.Target}] {
-			kept = append(kept, spec)
-		}
-	}
-	specs.SpecReports = kept
-	return specs
 }

@@ -127,7 +127,7 @@ func Run(ctx context.Context, options Options) (Result, error) {
 	} else if err := finish(ctx, options, all, &result); err != nil {
 		return result, err
 	}
-	return result, conclude(ctx, options, result, report)
+	return result, conclude(ctx, options, result)
 }
 
 // gather collects and judges every pair. A dry run calls nobody.
@@ -191,12 +191,8 @@ func (j judged) finish(ctx context.Context, options Options, result *Result) err
 }
 
 // conclude leaves the files and the summary.
-func conclude(ctx context.Context, options Options, result Result, report types.Report) error {
-	if options.FilterFailing {
-		report = failingSpecs(report, result)
-	}
+func conclude(ctx context.Context, options Options, result Result) error {
 	err := errors.Join(
-		writeJUnit(options.JUnit, report),
 		writeFiles(ctx, options, result),
 		writeSummary(options, result),
 	)

@@ -64,6 +64,7 @@ func Collect(ctx context.Context, pair Pair, options Options) (Evidence, error) 
 // collectAll collects all pairs at once; pairs of one provider share its slots. Each is handed over as soon as
 // it is there, while others are still called.
 func collectAll(ctx context.Context, pairs []Pair, options Options, progress progress, take func(i int, evidence Evidence) error) error {
+	caller := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	runner, err := uuid.NewV7()
@@ -78,7 +79,8 @@ func collectAll(ctx context.Context, pairs []Pair, options Options, progress pro
 			return err
 		}
 		c := &collector{
-			pair: pair, binding: bound, options: options, by: runner.String(), slots: slots[pair.Target.Provider], steps: steps, progress: progress,
+			pair: pair, binding: bound, options: options, by: runner.String(), slots: slots[pair.Target.Provider],
+			steps: steps, progress: progress, caller: caller,
 		}
 		collectors[i] = c
 	}
@@ -130,6 +132,7 @@ type collector struct {
 	slots    chan struct{}
 	steps    *stepper
 	progress progress
+	caller   context.Context // that of the run: its end is an interrupt, while another pair's failure is none
 	planned  []slot
 	run      store.Run
 	begun    bool            // the run is this runner's own, and nothing can be there yet

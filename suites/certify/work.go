@@ -41,7 +41,7 @@ func (c *collector) work(ctx context.Context, missing []slot, follow *follower) 
 	s := &shift{c: c, follow: follow, claims: &claims{c: c, open: missing}}
 	s.calls, s.hangUp = context.WithCancelCause(context.WithoutCancel(ctx))
 	defer s.hangUp(nil)
-	defer context.AfterFunc(ctx, func() { c.progress.interrupted(c.pair) })()
+	defer context.AfterFunc(c.caller, func() { c.progress.interrupted(c.pair) })()
 	var workers sync.WaitGroup
 	for range min(cap(c.slots), len(missing)) {
 		workers.Go(func() {

@@ -144,9 +144,8 @@ func (s *shift) count(where slot, sample Sample, read reading) {
 func (s *shift) take(ctx context.Context, where slot, free func()) (sample Sample, read *reading, err error) {
 	c := s.c
 	sample = Sample{Case: where.name, Index: where.index, DeadlineMS: c.pair.Timeout.Milliseconds()}
-	request, unrenderable := c.request(where, &sample)
-	if unrenderable != nil { // which is what there is to be seen of it
-		sample.Unrenderable = unrenderable.Error()
+	request, ok := c.rendered(where, &sample)
+	if !ok { // which is what there is to be seen of it
 		read := sample.reading(c.pair)
 		return sample, &read, nil
 	}
@@ -205,6 +204,15 @@ func (c *collector) slot(ctx, calls context.Context) error {
 	case <-calls.Done():
 		return calls.Err()
 	}
+}
+
+// rendered is the request of a sample, which else says why there can be none.
+func (c *collector) rendered(where slot, sample *Sample) (providers.Request, bool) {
+	request, err := c.request(where, sample)
+	if err != nil {
+		sample.Unrenderable = err.Error()
+	}
+	return request, err == nil
 }
 
 // request builds what a sample sends.

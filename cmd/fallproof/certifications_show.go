@@ -102,6 +102,7 @@ func (p *program) describe(r store.StoredRecord, worth worth) string {
 	line("contract digest", r.ContractDigest)
 	line("proof digest", r.ProofDigest)
 	line("token checks", r.Parameters.TokenChecks)
+	line("not available", strings.Join(r.Parameters.Unavailable, ", "))
 	line("schema", string(r.Enforcement))
 	line("samples", samplesLine(r.Record))
 	line("latency", latencyLine(r.Latency))

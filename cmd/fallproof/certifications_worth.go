@@ -88,6 +88,9 @@ func remaining(d time.Duration) string {
 	case d >= 2*time.Hour:
 		return fmt.Sprintf("%d hours", int(d.Hours()))
 	}
+	if d < 2*time.Minute {
+		return fmt.Sprintf("%d seconds", int(max(0, d).Seconds()))
+	}
 	return fmt.Sprintf("%d minutes", int(d.Minutes()))
 }
 

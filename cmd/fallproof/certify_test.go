@@ -73,7 +73,8 @@ func TestAnInterruptedRunIsNotComplete(t *testing.T) {
 	s := newTerminal(t)
 	base, _ := s.background("simulate", "--listen", "127.0.0.1:0", "--model", "late=late:100ms")
 	s.write("fallproof.yaml", fmt.Sprintf(lateConfig, base))
-	command := s.process(t.Context(), "certify", "--run", "the night's", "--complete")
+	s.write("junit.xml", `<testsuites tests="4" failures="0"></testsuites>`)
+	command := s.process(t.Context(), "certify", "--run", "the night's", "--complete", "--junit", "junit.xml", "--json", "records.json")
 	said := gbytes.NewBuffer()
 	command.Stdout, command.Stderr = said, said
 	s.Expect(command.Start()).To(gomega.Succeed())
@@ -82,6 +83,8 @@ func TestAnInterruptedRunIsNotComplete(t *testing.T) {
 	s.Expect(command.Wait()).To(gomega.MatchError("exit status 3"), string(said.Contents()))
 	s.Expect(string(said.Contents())).To(gomega.HaveSuffix(
 		"fallproof: interrupted before the run was complete (go on with --run 'the night'\\''s')\n"))
+	s.Expect(s.read("records.json")).To(gomega.And(gomega.ContainSubstring(`"complete": false`), gomega.ContainSubstring("it was interrupted")))
+	s.Expect(s.read("junit.xml")).To(gomega.And(gomega.ContainSubstring(`errors="1"`), gomega.ContainSubstring("it was interrupted")))
 
 	code, output := s.certify("--run", "the night's")
 	s.Expect(code).To(gomega.Equal(exitOK), output)

@@ -52,6 +52,14 @@ func (s *terminal) write(name, text string) {
 	s.Expect(os.WriteFile(name, []byte(text), 0o600)).To(gomega.Succeed())
 }
 
+// read is a file's text.
+func (s *terminal) read(name string) string {
+	s.t.Helper()
+	text, err := os.ReadFile(name)
+	s.Expect(err).NotTo(gomega.HaveOccurred())
+	return string(text)
+}
+
 // ran is what a command left behind.
 type ran struct {
 	code           int

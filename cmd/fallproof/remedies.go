@@ -59,8 +59,6 @@ func remedyFor(reason certification.Reason, of patient) remedy {
 		if of.role != failover.RoleOther {
 			r.Or = of.command("certify --requested") // takes the pairs of the routes
 		}
-	case certification.ContractChanged, certification.ProfileChanged:
-		r.See = of.command("certifications diff " + of.pair())
 	case certification.ReasonInconcl:
 		r.See = of.command("certifications list " + of.pair())
 	case certification.SourceNotAccepted:

@@ -18,8 +18,6 @@ const (
 	FindingNotProbed = "not_probed"
 	// FindingProfileError: every call was refused as a bad request, 400 404 413 422.
 	FindingProfileError = "profile_error"
-	// FindingConfigurationError: every call was turned away, 401 403.
-	FindingConfigurationError = "configuration_error"
 )
 
 // Judgement is what evidence amounts to.

@@ -124,12 +124,9 @@ func (t *tally) judge(r *rate) Dimension {
 	return d
 }
 
-// refusals are the reasons of a provider that turns calls away, and what it is called when it turns away all
-// of them: not a target that fails now and then, but a profile or a key that cannot work.
-var refusals = map[string]string{
-	string(providers.ReasonRejected):     FindingProfileError,
-	string(providers.ReasonUnauthorized): FindingConfigurationError,
-}
+// refusals are the reasons of a provider that refuses calls, and what it is called when it refuses all of them:
+// not a target that fails now and then, but a profile that cannot work.
+var refusals = map[string]string{string(providers.ReasonRejected): FindingProfileError}
 
 // reason is what an unusable sample's reason is called, all samples considered.
 func (t *tally) reason(one string) string {

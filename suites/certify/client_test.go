@@ -2,8 +2,10 @@ package certify_test
 
 import (
 	"context"
+	"encoding/base64"
 	"net"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strings"
 	"testing"
@@ -106,18 +108,26 @@ func TestTokenChecks(t *testing.T) {
 	g.Expect(reasonsOf(dimension(record, certification.DimensionPrompt))).To(Equal([]string{"not_verified"}))
 }
 
-// A provider that echoes the key into its error, its headers and its answers gets it into nothing that
-// is kept: not the evidence, not the record.
+// A provider that echoes the key into its error, its headers and its answers, in whatever spelling, gets it
+// into nothing that is kept: not the evidence, not the record.
 func TestKeyIsNeverStored(t *testing.T) {
 	const key = "sk-planted-0123456789abcdef/+"
+	spelled := []string{
+		"sk-planted", url.QueryEscape(key), base64.StdEncoding.EncodeToString([]byte(key))[:20], base64.StdEncoding.EncodeToString([]byte("user:" + key))[8:30],
+	}
 	g := NewWithT(t)
 	w := newWorld(t)
 	echo := proxy{
-		header: http.Header{"X-Request-Id": {"for " + key}, "X-Debug": {key}, "Set-Cookie": {"session=" + key}},
-		body:   func(answer map[string]any) { answer["system_fingerprint"] = "fp " + key },
+		header: http.Header{"X-Request-Id": {"for " + url.QueryEscape(key)}, "X-Debug": {key}, "Set-Cookie": {"session=" + key}},
+		body: func(answer map[string]any) {
+			answer["system_fingerprint"] = "fp " + key
+			answer["debug"] = []string{
+				url.QueryEscape(key), base64.StdEncoding.EncodeToString([]byte(key)), base64.StdEncoding.EncodeToString([]byte("user:" + key)),
+			}
+		},
 		refuse: func(request map[string]any) (int, string) {
 			if request["model"] == "refused" {
-				return http.StatusUnauthorized, "incorrect API key provided: " + key
+				return http.StatusBadRequest, "incorrect API key provided: " + key
 			}
 			return 0, ""
 		},
@@ -131,7 +141,9 @@ func TestKeyIsNeverStored(t *testing.T) {
 		samples := w.stored(evidence.Run.ID)
 		g.Expect(samples).To(HaveLen(record.Taken + 3))
 		for _, s := range samples {
-			g.Expect(s.Evidence).NotTo(ContainSubstring("sk-planted"))
+			for _, secret := range spelled {
+				g.Expect(s.Evidence).NotTo(ContainSubstring(secret))
+			}
 			g.Expect(s.Evidence).NotTo(ContainSubstring("Set-Cookie"))
 			g.Expect(s.Evidence).NotTo(ContainSubstring("Authorization"))
 		}

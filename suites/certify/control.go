@@ -52,8 +52,12 @@ func (e Evidence) judgeControl(chat *chattemplate.Chat, check *certification.Che
 		return
 	}
 	check.Status, check.Reason = certification.CheckFailed, reasonControl
-	check.Detail = oneLine(fmt.Sprintf("%s typed by a user: the prompt has %d tokens more by the provider's count; as text it would be about %d, as control tokens %d "+
-		"(control_tokens: break keeps them text)", strings.Join(chat.Marks(), " "), more, asText, obeyed))
+	grown := fmt.Sprintf("%d tokens more", more)
+	if more < 0 {
+		grown = fmt.Sprintf("%d tokens fewer", -more)
+	}
+	check.Detail = oneLine(fmt.Sprintf("%s typed by a user: the prompt has %s by the provider's count; as text it would be about %d, as control tokens %d "+
+		"(control_tokens: break keeps them text)", strings.Join(chat.Marks(), " "), grown, asText, obeyed))
 }
 
 // expected is by how much the typed text lengthens the prompt. Where nobody can count, a control token as

@@ -26,7 +26,7 @@ type Pair struct {
 	Concurrency  int           // calls to this provider at the same time; the smallest of its pairs counts
 	Client       providers.Provider
 
-	Scrub          cassettes.Scrubber // takes the provider's key out of what is recorded
+	Scrub          cassettes.Scrubber // takes the provider's key out of what is kept
 	LiveOnLoopback bool               // answers of this machine, or of a simulator, count as live where the profile says so
 }
 

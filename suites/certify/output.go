@@ -10,12 +10,13 @@ import (
 	"github.com/fallproof/fallproof/contracts/certification"
 )
 
-// writable finds out before anything is paid for whether a file can be written.
+// writable finds out before anything is paid for whether a file can be written. What an earlier run left there
+// goes: whoever is killed leaves nothing that could be taken for this run's.
 func writable(path string) error {
 	if path == "" {
 		return nil
 	}
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o644)
+	file, err := os.Create(path)
 	if err != nil {
 		return fmt.Errorf("certify: output file: %w", err)
 	}

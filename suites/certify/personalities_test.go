@@ -159,8 +159,8 @@ var personalities = []expectation{
 		dimension: certification.DimensionRoundTrip, reason: "redirect",
 	},
 	{
-		model: "unauthorized", verdict: certification.Rejected, statuses: statuses{notJudged, notJudged, notJudged, failed},
-		dimension: certification.DimensionRoundTrip, reason: "configuration_error",
+		model: "unauthorized", verdict: certification.Inconclusive, statuses: statuses{notJudged, notJudged, notJudged, notJudged},
+		dimension: certification.DimensionRoundTrip, reason: "unauthorized",
 	},
 	{
 		model: "no such model", verdict: certification.Rejected, statuses: statuses{notJudged, notJudged, notJudged, failed},

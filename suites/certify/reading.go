@@ -13,11 +13,12 @@ type reading struct {
 	retryable bool // whether another try could show something
 }
 
-// troubles are the definite failures that are the provider's day and not the target's nature.
+// troubles are the definite failures that are the provider's day, or the key's, and not the target's nature.
 var troubles = map[providers.Reason]bool{
-	providers.ReasonNotSent:     true,
-	providers.ReasonRateLimited: true,
-	providers.ReasonServerError: true,
+	providers.ReasonNotSent:      true,
+	providers.ReasonRateLimited:  true,
+	providers.ReasonServerError:  true,
+	providers.ReasonUnauthorized: true,
 }
 
 // reading classifies the exchange by the service's own table. The content is not judged here: a fence or

@@ -119,7 +119,10 @@ func Run(ctx context.Context, options Options) (Result, error) {
 	}
 	all, err := gather(ctx, options, suite.DryRun)
 	if err != nil {
-		return result, err
+		if result.Incomplete = err.Error(); ctx.Err() != nil {
+			result.Incomplete = "it was interrupted"
+		}
+		return result, errors.Join(err, writeFiles(context.WithoutCancel(ctx), options, result))
 	}
 	report := runSpecs(options, all, suite, reporter)
 	if why := whyIncomplete(report, all); why != "" {

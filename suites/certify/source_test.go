@@ -2,6 +2,7 @@ package certify_test
 
 import (
 	"context"
+	"net"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -26,7 +27,7 @@ func (e elsewhere) Send(ctx context.Context, request providers.Request) provider
 // A configuration that calls a simulator live forges nothing: what was talked to decides.
 func TestLiveIsWhatIsFarAway(t *testing.T) {
 	w := newWorld(t)
-	for _, row := range []struct {
+	rows := []struct {
 		name         string
 		peer, server string
 		source       providers.Source
@@ -41,7 +42,12 @@ func TestLiveIsWhatIsFarAway(t *testing.T) {
 		{"another machine", "203.0.113.7", "nginx", providers.SourceLive, false, providers.SourceLive},
 		{"allowed", "127.0.0.1", "fallproof-simulator", providers.SourceLive, true, providers.SourceLive},
 		{"not called live", "203.0.113.7", "nginx", providers.SourceSimulated, false, providers.SourceSimulated},
-	} {
+	}
+	for _, own := range ownAddresses(t) {
+		rows = append(rows, rows[0])
+		rows[len(rows)-1].name, rows[len(rows)-1].peer = "this machine, by an address that others reach it by, "+own, own
+	}
+	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)
 			pair := w.pair("support-triage", "faithful")
@@ -70,4 +76,19 @@ func TestTheClientKnowsItsPeer(t *testing.T) {
 	g.Expect(w.samples(evidence)[0].Seen.Peer).To(Equal("127.0.0.1"))
 	g.Expect(w.samples(evidence)[0].Seen.Header).To(HaveKeyWithValue("Server", "fallproof-simulator"))
 	g.Expect(record.Source).To(Equal(providers.SourceSimulated))
+}
+
+// ownAddresses are those of this machine that are no loopback ones.
+func ownAddresses(t *testing.T) []string {
+	found, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var own []string
+	for _, each := range found {
+		if network, ok := each.(*net.IPNet); ok && !network.IP.IsLoopback() {
+			own = append(own, network.IP.String())
+		}
+	}
+	return own
 }

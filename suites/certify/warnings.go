@@ -2,9 +2,11 @@ package certify
 
 import (
 	"fmt"
+	"net"
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/fallproof/fallproof/contracts/binding"
 	"github.com/fallproof/fallproof/contracts/certification"
@@ -98,13 +100,30 @@ func AnsweredByThisMachine(record certification.Record) bool {
 	})
 }
 
+// ownAddresses are those of this machine's interfaces; none where the system does not tell.
+var ownAddresses = sync.OnceValue(func() []netip.Addr {
+	found, err := net.InterfaceAddrs()
+	if err != nil {
+		return nil
+	}
+	var own []netip.Addr
+	for _, each := range found {
+		if network, ok := each.(*net.IPNet); ok {
+			if address, ok := netip.AddrFromSlice(network.IP); ok {
+				own = append(own, address.Unmap())
+			}
+		}
+	}
+	return own
+})
+
 // simulatedBy says by what one can see in a sample that no live provider answered; "" where nothing shows it.
 func simulatedBy(pair Pair, sample Sample) string {
 	if pair.LiveOnLoopback {
 		return ""
 	}
 	address, err := netip.ParseAddr(sample.Seen.Peer)
-	if err == nil && address.Unmap().IsLoopback() {
+	if err == nil && (address.Unmap().IsLoopback() || slices.Contains(ownAddresses(), address.Unmap().WithZone(""))) {
 		return fmt.Sprintf("%s"+isThisMachine+"; where a real model listens there, say live_on_loopback: true under providers.%s",
 			address, pair.Target.Provider)
 	}

@@ -190,7 +190,7 @@ func caseOf(c certification.CaseFigures, d *evidence.Document, left *int) caseVi
 		}
 		v.Unrenderable = asked.Unrenderable
 		for _, m := range asked.Messages {
-			v.Messages = append(v.Messages, messageView{m.Role, spend(left, segments(m.Content, nil))})
+			v.Messages = append(v.Messages, messageView{m.Role, spend(left, prose(m.Content))})
 		}
 		if len(asked.Expected) > 0 && string(asked.Expected) != "null" {
 			v.Expected = spend(left, segments(string(asked.Expected), nil))

@@ -108,7 +108,7 @@ func TestHTMLShowsMatrixFiguresAndCases(t *testing.T) {
 	}
 	g.Expect(textOf(records[0])).To(ContainSubstring("No evidence is kept"))
 	cases := within(records[2], "details", "case")
-	g.Expect(texts(within(cases[0], "pre", "prompt"))).To(Equal([]string{"Answer with one object.", "חשבונית מס 7\nסה\"כ: 12.50"}))
+	g.Expect(texts(within(cases[0], "pre", "prompt"))).To(Equal([]string{"Answer with one object.", "חשבונית מס 7 של ספרים בע\"מ\nסה\"כ: 12.50"}))
 	g.Expect(texts(all(cases[0], "pre"))).To(ContainElement(`{"total":12.50}`))
 	answer := within(cases[0], "pre", "answer")[0]
 	g.Expect(texts(all(answer, "mark"))).To(Equal([]string{"199", "2"}), "the two values, the first with the finding's number")
@@ -263,6 +263,7 @@ func TestHTMLRightToLeft(t *testing.T) {
 	f := rendered(t, report.Report{Entries: []report.Entry{entry("{\"a\": \"אבג\", \"b\": \"דהו\u202eevil\"}", finding("r", "/b"))}})
 	for _, prompt := range within(f.root, "pre", "prompt") {
 		g.Expect(attribute(prompt, "dir")).To(Equal("auto"))
+		g.Expect(all(prompt, "bdi")).To(BeEmpty(), "a quotation mark within a word begins nothing")
 	}
 	answer := within(f.root, "pre", "answer")[0]
 	g.Expect(attribute(answer, "dir")).To(Equal("ltr"), "JSON is read from left to right …")

@@ -58,7 +58,7 @@ func TestMarkdownRightToLeft(t *testing.T) {
 	g := NewWithT(t)
 	e := entry("{\"שם\": [\"אבג\", \"a<b\", 7]}", finding("r"))
 	text := markdown(t, report.Report{Entries: []report.Entry{e}})
-	g.Expect(text).To(ContainSubstring("\nuser:\n<pre dir=\"auto\">\nחשבונית מס 7\nסה\"כ: 12.50\n</pre>\n"))
+	g.Expect(text).To(ContainSubstring("\nuser:\n<pre dir=\"auto\">\nחשבונית מס 7 של ספרים בע\"מ\nסה\"כ: 12.50\n</pre>\n"))
 	g.Expect(text).To(ContainSubstring("\nanswer of sample 0:\n<pre dir=\"ltr\">\n" +
 		`{<span dir="auto">"שם"</span>: [<span dir="auto">"אבג"</span>, "a&lt;b", 7]}` + "\n</pre>\n"))
 	e = entry("مرحبا، لا أستطيع", finding("r"))

@@ -29,7 +29,21 @@ const (
 
 // segments cuts a content into the pieces that it is shown in.
 func segments(content string, findings []evidence.Finding) []segment {
-	c := cutter{content: content, marks: marks(content, findings), strings: jsonStrings(content), told: map[int]bool{}}
+	return window(&cutter{content: content, marks: marks(content, findings), strings: jsonStrings(content), told: map[int]bool{}})
+}
+
+// prose cuts a text for people: a quotation mark in it may be a letter's, as in Hebrew abbreviations, and ends
+// no string.
+func prose(content string) []segment {
+	if direction(content) == "ltr" {
+		return segments(content, nil)
+	}
+	return window(&cutter{content: content})
+}
+
+// window is all of a text, or its beginning and its end.
+func window(c *cutter) []segment {
+	content := c.content
 	if len(content) <= headShown+tailShown {
 		return c.cut(span{0, len(content)})
 	}

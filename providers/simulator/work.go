@@ -57,22 +57,32 @@ func (w *work) background() bool { return w.response != nil && w.response.Backgr
 
 func (w *work) stored() bool { return w.chat.Store }
 
-// run does the work as the personality does, or gives it up when ctx ends. What takes a while is made
-// meanwhile, so that a delay is as long as it says, from the request's arrival.
+// run does the work as the personality does, or gives it up when ctx ends.
 func (w *work) run(ctx context.Context) {
-	if !w.p.Hold {
-		w.produce()
-	}
-	if w.p.wait(ctx, w.record.gate, w.record.entry.ReceivedAt) {
-		if w.p.Hold {
-			w.produce()
-		}
-		w.finished = true
+	if w.finished = w.make(ctx); w.finished {
 		w.sim.archive.finish(w)
 	}
 	// First the ledger, then those who wait: whoever has an answer finds in the ledger where it came from.
 	w.sim.ledger.settle(w.record, w.product())
 	close(w.done)
+}
+
+// make is false where ctx ended before the work was finished. A delay is as long as it says, from the request's
+// arrival: what is answered is made in the middle of it, when neither requests nor answers of a burst come in.
+func (w *work) make(ctx context.Context) bool {
+	arrived := w.record.entry.ReceivedAt
+	if w.p.Hold {
+		released := w.p.wait(ctx, w.record.gate, arrived)
+		if released {
+			w.produce()
+		}
+		return released
+	}
+	if !(Personality{Delay: w.p.Delay / 2}).wait(ctx, nil, arrived) {
+		return false
+	}
+	w.produce()
+	return w.p.wait(ctx, nil, arrived)
 }
 
 // over says whether the work was finished or given up.

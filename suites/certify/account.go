@@ -124,6 +124,12 @@ func (a *account) count(l look) {
 	a.passed(l.sample)
 }
 
+// has says whether a sample was counted.
+func (a *account) has(where slot) bool {
+	place, ok := a.grid.place(where)
+	return ok && a.seen.has(place)
+}
+
 // again is what a sample showed when it was counted.
 func (a *account) again(sample Sample, read reading) certification.Observation {
 	place, _ := a.grid.place(slot{sample.Case, sample.Index})

@@ -28,11 +28,7 @@ func (e Evidence) artifact(ctx context.Context, record certification.Record) (ev
 		head.Cases = append(head.Cases, e.artifactCase(each))
 	}
 	w, reads := evidence.NewWriter(head, e.account.faulty), readsOf(e.Pair.Contract)
-	counted := func(where slot) bool {
-		place, ok := e.account.grid.place(where)
-		return ok && e.account.seen.has(place)
-	}
-	err := eachSample(ctx, e.Options.Store, e.Run.ID, counted, func(_ slot, sample Sample) error {
+	err := eachSample(ctx, e.Options.Store, e.Run.ID, e.account.has, func(_ slot, sample Sample) error {
 		read := sample.reading(e.Pair)
 		w.Add(e.artifactSample(sample, e.account.again(sample, read), read.outcome.Content, reads))
 		return nil

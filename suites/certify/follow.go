@@ -29,15 +29,10 @@ func (f *follower) catchUp(ctx context.Context) error {
 	if f.foreign {
 		*f = *f.c.follow()
 	}
-	planned := places{}
-	for _, where := range f.c.plan() {
-		if place, ok := f.account.grid.place(where); ok {
-			planned.add(place)
-		}
-	}
+	asked := samplesPerCase(f.c.pair, f.c.options)
 	wanted := func(where slot) bool {
-		place, ok := f.account.grid.place(where)
-		return !f.has(where) && (!where.isSample() || ok && planned.has(place))
+		_, known := f.account.grid.place(where)
+		return !f.has(where) && (!where.isSample() || known && where.index < asked)
 	}
 	return eachSample(ctx, f.c.options.Store, f.c.run.ID, wanted, func(where slot, sample Sample) error {
 		f.add(f.look(where, sample, sample.reading(f.c.pair)))
@@ -51,8 +46,8 @@ func (f *follower) settled() bool {
 }
 
 func (f *follower) has(where slot) bool {
-	if place, ok := f.account.grid.place(where); ok {
-		return f.account.seen.has(place)
+	if where.isSample() {
+		return f.account.has(where)
 	}
 	_, ok := f.others[where.index]
 	return ok

@@ -17,6 +17,7 @@ import (
 	"gopkg.in/dnaeon/go-vcr.v4/pkg/cassette"
 
 	"github.com/fallproof/fallproof/providers"
+	"github.com/fallproof/fallproof/providers/secrets"
 )
 
 // Call says which call of a run an interaction was.
@@ -85,7 +86,7 @@ func slug(text string) string {
 }
 
 // Save writes the cassette of its contract and target, in place of one that was there.
-func Save(folder string, recorded Cassette, scrub Scrubber) error {
+func Save(folder string, recorded Cassette, scrub secrets.Scrubber) error {
 	if len(recorded.Interactions) == 0 {
 		return fmt.Errorf("%s at %s: nothing was recorded", recorded.Contract, recorded.Target)
 	}
@@ -137,7 +138,7 @@ func (private) WriteFile(name string, data []byte) (err error) {
 }
 
 // encode spells an interaction as go-vcr does, without the secrets.
-func encode(of Cassette, each Interaction, scrub Scrubber) (*cassette.Interaction, error) {
+func encode(of Cassette, each Interaction, scrub secrets.Scrubber) (*cassette.Interaction, error) {
 	ex := each.Exchange
 	said, err := evidenceOf(of, each).encode()
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/fallproof/fallproof/providers"
 	"github.com/fallproof/fallproof/providers/cassettes"
+	"github.com/fallproof/fallproof/providers/secrets"
 )
 
 const (
@@ -63,7 +64,7 @@ func TestPlayedIsWhatWasSeen(t *testing.T) {
 			g, folder := NewWithT(t), t.TempDir()
 			want := exchange()
 			change(&want)
-			g.Expect(cassettes.Save(folder, recorded(want), cassettes.NewScrubber("sk-0123456789"))).To(Succeed())
+			g.Expect(cassettes.Save(folder, recorded(want), secrets.NewScrubber("sk-0123456789"))).To(Succeed())
 			tape, err := cassettes.Load(folder, contract, target)
 			g.Expect(err).NotTo(HaveOccurred())
 			call := recorded(want).Interactions[0].Call
@@ -94,7 +95,7 @@ func TestPlayedIsWhatWasSeen(t *testing.T) {
 // A call is played for the request that was recorded, and for no other one.
 func TestPlaysTheSameRequestOnly(t *testing.T) {
 	g, folder := NewWithT(t), t.TempDir()
-	g.Expect(cassettes.Save(folder, recorded(exchange()), cassettes.Scrubber{})).To(Succeed())
+	g.Expect(cassettes.Save(folder, recorded(exchange()), secrets.Scrubber{})).To(Succeed())
 	tape, err := cassettes.Load(folder, contract, target)
 	g.Expect(err).NotTo(HaveOccurred())
 	call := recorded(exchange()).Interactions[0].Call
@@ -126,7 +127,7 @@ func TestLoadRefuses(t *testing.T) {
 		folder := t.TempDir()
 		path := cassettes.Path(folder, contract, target)
 		g := NewWithT(t)
-		g.Expect(cassettes.Save(folder, recorded(exchange()), cassettes.Scrubber{})).To(Succeed())
+		g.Expect(cassettes.Save(folder, recorded(exchange()), secrets.Scrubber{})).To(Succeed())
 		text, err := os.ReadFile(path)
 		g.Expect(err).NotTo(HaveOccurred())
 		edited := edit(string(text))
@@ -178,7 +179,7 @@ func TestFilesAreTheirOwnersAlone(t *testing.T) {
 	g := NewWithT(t)
 	folder := filepath.Join(t.TempDir(), "new", "tapes")
 	for range 2 { // the second in place of the first
-		g.Expect(cassettes.Save(folder, recorded(exchange()), cassettes.Scrubber{})).To(Succeed())
+		g.Expect(cassettes.Save(folder, recorded(exchange()), secrets.Scrubber{})).To(Succeed())
 	}
 	at, err := os.Stat(folder)
 	g.Expect(err).NotTo(HaveOccurred())
@@ -189,6 +190,6 @@ func TestFilesAreTheirOwnersAlone(t *testing.T) {
 	info, err := files[0].Info()
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(info.Mode().Perm()).To(Equal(os.FileMode(0o600)))
-	g.Expect(cassettes.Save(folder, cassettes.Cassette{Contract: contract, Target: target}, cassettes.Scrubber{})).
+	g.Expect(cassettes.Save(folder, cassettes.Cassette{Contract: contract, Target: target}, secrets.Scrubber{})).
 		To(MatchError(ContainSubstring("nothing was recorded")))
 }

@@ -1,7 +1,7 @@
 // Package cassettes keeps exchanges with a provider in files, in the format of go-vcr, and plays them back.
 //
 // It promises:
-//   - no byte reaches the disk before the secrets were taken out, in every spelling that [Scrubber] knows,
+//   - no byte reaches the disk before the secrets were taken out, in every spelling that a scrubber knows,
 //     from the URL, the headers and both bodies; of headers only those on a list are kept at all;
 //   - a file is whole or not there, and is its owner's alone (0600, in folders of 0700);
 //   - what is played back is what was seen, to the byte, with the times and the peer of that day, unless a

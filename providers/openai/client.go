@@ -12,6 +12,7 @@ import (
 	goopenai "github.com/sashabaranov/go-openai"
 
 	"github.com/fallproof/fallproof/providers"
+	"github.com/fallproof/fallproof/providers/secrets"
 )
 
 // Defaults of Config.
@@ -41,6 +42,7 @@ type Client struct {
 	config    Config
 	err       error // what is wrong with the configuration; every Send reports it
 	transport *http.Transport
+	secrets   secrets.Scrubber // knows the key
 }
 
 var _ providers.Provider = (*Client)(nil)
@@ -53,7 +55,7 @@ func New(config Config) *Client {
 	config.PollPause = cmp.Or(config.PollPause, DefaultPollPause)
 	config.LookTimeout = cmp.Or(config.LookTimeout, DefaultLookTimeout)
 	config.BaseURL = strings.TrimRight(config.BaseURL, "/")
-	return &Client{config: config, err: config.validate(), transport: newTransport(config)}
+	return &Client{config: config, err: config.validate(), transport: newTransport(config), secrets: secrets.NewScrubber(config.APIKey)}
 }
 
 // Close closes the connections that no Send is using. The client stays usable.
@@ -70,7 +72,7 @@ func (c *Client) Send(ctx context.Context, request providers.Request) providers.
 		call.exchange.Unbuildable = true
 	}
 	call.exchange.Finished = time.Now()
-	redact(&call.exchange, c.config.APIKey)
+	c.redact(&call.exchange)
 	return call.exchange
 }
 

@@ -22,7 +22,7 @@ const maxReference = 255
 // nothing about one that was accepted, and is repeated.
 func (c *call) follow(ctx context.Context) {
 	c.exchange.Responses = true
-	redact(&c.exchange, c.client.config.APIKey) // before anything of it is told or asked for
+	c.client.redact(&c.exchange) // before anything of it is told or asked for
 	head, accepted := acceptance(c.exchange)
 	if !accepted {
 		return
@@ -51,9 +51,11 @@ func (c *call) follow(ctx context.Context) {
 		ex := c.client.look(ctx, c.request.AttemptID, responsePath(reference), nil)
 		header = ex.Header
 		next, problem := recognise(ex, reference, c.request.AttemptID)
-		if said = problem; problem == "" {
-			head = next
+		if problem == "" {
+			head, said = next, ""
 			c.saw(ex)
+		} else if ctx.Err() == nil { // a look that was cut short says less than the one before
+			said = problem
 		}
 	}
 }

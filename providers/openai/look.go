@@ -21,7 +21,7 @@ func (c *Client) look(ctx context.Context, attemptID, path string, query url.Val
 	ex := providers.Exchange{Started: time.Now()}
 	c.get(ctx, attemptID, path, query, &ex)
 	ex.Finished = time.Now()
-	redact(&ex, c.config.APIKey)
+	c.redact(&ex)
 	return ex
 }
 

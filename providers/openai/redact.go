@@ -1,55 +1,34 @@
 package openai
 
 import (
-	"bytes"
 	"errors"
-	"strings"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/fallproof/fallproof/providers"
 )
 
-// minSecret is the length from which an API key is looked for in what a provider sends back. Shorter
-// ones guard nothing, and replacing them would garble ordinary text.
-const minSecret = 8
-
-const redacted = "[redacted]"
-
-// redact removes the API key from an exchange: providers do echo it, in 401s above all. Cookies go too;
-// nothing here uses them, and records are shown to people.
-func redact(ex *providers.Exchange, key string) {
+// redact takes the API key out of an exchange, however it is spelled there: providers do echo it, in 401s
+// above all. Cookies go too; nothing here uses them, and records are shown to people.
+func (c *Client) redact(ex *providers.Exchange) {
 	ex.Header.Del("Set-Cookie")
-	if len(key) < minSecret {
+	ex.RequestBody, ex.Body = c.secrets.Bytes(ex.RequestBody), c.secrets.Bytes(ex.Body)
+	for _, values := range ex.Header {
+		for i := range values {
+			values[i] = c.secrets.Text(values[i])
+		}
+	}
+	if ex.Err == nil {
 		return
 	}
-	for _, form := range spellings(key) {
-		ex.RequestBody = replace(ex.RequestBody, form)
-		ex.Body = replace(ex.Body, form)
-		for _, values := range ex.Header {
-			for i := range values {
-				values[i] = strings.ReplaceAll(values[i], form, redacted)
-			}
-		}
-		if ex.Err != nil && strings.Contains(ex.Err.Error(), form) {
-			ex.Err = errors.New(strings.ReplaceAll(ex.Err.Error(), form, redacted))
-		}
+	if said := c.secrets.Text(ex.Err.Error()); said != ex.Err.Error() {
+		ex.Err = redactedError{said, ex.Err}
 	}
 }
 
-// spellings are the ways in which a key may stand in text or JSON.
-func spellings(key string) []string {
-	forms := []string{key}
-	if quoted, err := jsontext.AppendQuote(nil, key); err == nil {
-		inner := string(quoted[1 : len(quoted)-1])
-		forms = append(forms, inner, strings.ReplaceAll(inner, "/", `\/`))
-	}
-	return forms
+// redactedError says what its cause says without the key, and is what its cause is.
+type redactedError struct {
+	said  string
+	cause error
 }
 
-func replace(body []byte, secret string) []byte {
-	if !bytes.Contains(body, []byte(secret)) {
-		return body
-	}
-	return bytes.ReplaceAll(body, []byte(secret), []byte(redacted))
-}
+func (e redactedError) Error() string        { return e.said }
+func (e redactedError) Is(target error) bool { return errors.Is(e.cause, target) }

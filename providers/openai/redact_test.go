@@ -1,7 +1,9 @@
 package openai_test
 
 import (
+	"encoding/base64"
 	"fmt"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -14,7 +16,8 @@ import (
 // TestKeyIsNeverKept: providers echo keys, above all when they refuse them.
 func TestKeyIsNeverKept(t *testing.T) {
 	const key = `sk-se/cret"key\tail`
-	body := `{"error":{"message":"Incorrect API key: sk-se\/cret\"key\\tail or sk-se/cret\"key\\tail"},"raw":0}` + key
+	body := `{"error":{"message":"Incorrect API key: sk-se\/cret\"key\\tail or sk-se/cret\"key\\tail"},"raw":0}` + key +
+		"?api-key=" + url.QueryEscape(key) + " Basic " + base64.StdEncoding.EncodeToString([]byte("user:"+key))
 	far := listen(t, sends(fmt.Sprintf("HTTP/1.1 401 No\r\nX-Echo: Bearer %s\r\nSet-Cookie: session=1\r\nContent-Length: %d\r\n\r\n%s", key, len(body), body), true))
 	r := request()
 	ex := far.send(t, t.Context(), client(t, openai.Config{BaseURL: far.url, APIKey: key}), r)
@@ -24,8 +27,9 @@ func TestKeyIsNeverKept(t *testing.T) {
 	everything := fmt.Sprintf("%s %v %v %+v", ex.Body, ex.Header, ex.Err, read(ex))
 	g.Expect(everything).NotTo(gomega.ContainSubstring("cret"))
 	g.Expect(everything).NotTo(gomega.ContainSubstring("session"))
+	g.Expect(everything).NotTo(gomega.ContainSubstring(base64.StdEncoding.EncodeToString([]byte("user:" + key))[8:24]))
 	g.Expect(ex.Header.Get("X-Echo")).To(gomega.Equal("Bearer [redacted]"))
-	g.Expect(strings.Count(string(ex.Body), "[redacted]")).To(gomega.Equal(3))
+	g.Expect(strings.Count(string(ex.Body), "[redacted]")).To(gomega.Equal(5))
 	g.Expect(read(ex).Reason).To(gomega.Equal(providers.ReasonUnauthorized))
 }
 

@@ -27,6 +27,7 @@ var order = []row{
 	{packages: []string{"service/store/storetest/pgcluster/with"}, use: ended, job: "the same for a whole run of tests: a program"},
 
 	{packages: []string{"providers"}, job: "what a provider is, and what its answers mean; knows no contract"},
+	{packages: []string{"providers/secrets"}, pure: true, job: "a provider's key, taken out of what is kept"},
 	{packages: []string{"providers/openai"}, job: "one wire format"},
 	{packages: []string{"providers/cassettes"}, job: "exchanges in files, and played back"},
 	{packages: []string{"providers/tokens"}, job: "tokenizers of targets"},

@@ -12,7 +12,7 @@ import (
 	"github.com/fallproof/fallproof/contracts"
 	"github.com/fallproof/fallproof/contracts/certification"
 	"github.com/fallproof/fallproof/providers"
-	"github.com/fallproof/fallproof/providers/cassettes"
+	"github.com/fallproof/fallproof/providers/secrets"
 	"github.com/fallproof/fallproof/service/store"
 )
 
@@ -26,8 +26,8 @@ type Pair struct {
 	Concurrency  int           // calls to this provider at the same time; the smallest of its pairs counts
 	Client       providers.Provider
 
-	Scrub          cassettes.Scrubber // takes the provider's key out of what is kept
-	LiveOnLoopback bool               // answers of this machine, or of a simulator, count as live where the profile says so
+	Scrub          secrets.Scrubber // takes the provider's key out of what is kept
+	LiveOnLoopback bool             // answers of this machine, or of a simulator, count as live where the profile says so
 }
 
 func (p Pair) String() string { return p.Contract.Name + " at " + p.Target.String() }

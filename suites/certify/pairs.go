@@ -9,8 +9,8 @@ import (
 
 	"github.com/fallproof/fallproof/contracts"
 	"github.com/fallproof/fallproof/providers"
-	"github.com/fallproof/fallproof/providers/cassettes"
 	"github.com/fallproof/fallproof/providers/openai"
+	"github.com/fallproof/fallproof/providers/secrets"
 	"github.com/fallproof/fallproof/service/config"
 )
 
@@ -45,7 +45,7 @@ func Pairs(cfg *config.Config, selection Selection) (pairs []Pair, release func(
 		return nil, nil, err
 	}
 	clients := map[string]*openai.Client{}
-	scrubs := map[string]cassettes.Scrubber{}
+	scrubs := map[string]secrets.Scrubber{}
 	release = func() {
 		for _, client := range clients {
 			client.Close()
@@ -63,7 +63,7 @@ func Pairs(cfg *config.Config, selection Selection) (pairs []Pair, release func(
 				return nil, nil, err
 			}
 			clients[provider.Name] = openai.New(openai.Config{BaseURL: provider.BaseURL, APIKey: key})
-			scrubs[provider.Name] = cassettes.NewScrubber(key)
+			scrubs[provider.Name] = secrets.NewScrubber(key)
 		}
 		pair.Client, pair.Scrub = clients[provider.Name], scrubs[provider.Name]
 		pairs = append(pairs, pair)

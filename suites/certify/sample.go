@@ -11,7 +11,6 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/fallproof/fallproof/providers"
-	"github.com/fallproof/fallproof/providers/cassettes"
 	"github.com/fallproof/fallproof/service/store"
 )
 
@@ -31,7 +30,8 @@ const (
 )
 
 // Sample is the evidence of one sample, as it is stored: what was sent, what came back and when, and
-// the tries that provider trouble had cost before. No API key is in it: see [Seen.scrubbed].
+// the tries that provider trouble had cost before. The provider's key is not in it: the client takes it out of
+// every exchange.
 type Sample struct {
 	Case         string `json:"-"`
 	Index        int    `json:"-"`
@@ -100,18 +100,6 @@ func seen(attemptID string, ex providers.Exchange) Seen {
 	if ex.Err != nil {
 		s.Error = strings.ToValidUTF8(ex.Err.Error(), "\uFFFD")
 		s.DeadlinePast = errors.Is(ex.Err, context.DeadlineExceeded)
-	}
-	return s
-}
-
-// scrubbed is what was seen without the provider's key, in whatever spelling it came back.
-func (s Seen) scrubbed(scrub cassettes.Scrubber) Seen {
-	s.Request, s.Answer, s.Error = scrub.Text(s.Request), scrub.Text(s.Answer), scrub.Text(s.Error)
-	if s.AnswerBinary != nil {
-		s.AnswerBinary = []byte(scrub.Text(string(s.AnswerBinary)))
-	}
-	for name, value := range s.Header {
-		s.Header[name] = scrub.Text(value)
 	}
 	return s
 }

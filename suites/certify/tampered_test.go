@@ -14,8 +14,8 @@ import (
 
 	"github.com/fallproof/fallproof/contracts/certification"
 	"github.com/fallproof/fallproof/providers"
-	"github.com/fallproof/fallproof/providers/cassettes"
 	"github.com/fallproof/fallproof/providers/openai"
+	"github.com/fallproof/fallproof/providers/secrets"
 	"github.com/fallproof/fallproof/suites/certify"
 )
 
@@ -92,7 +92,7 @@ func (w *world) through(t *testing.T, pair certify.Pair, p proxy) certify.Pair {
 func at(t *testing.T, pair certify.Pair, baseURL, key string) certify.Pair {
 	client := openai.New(openai.Config{BaseURL: baseURL, APIKey: key})
 	t.Cleanup(client.Close)
-	pair.Client, pair.Profile.BaseURL, pair.Scrub = client, baseURL, cassettes.NewScrubber(key)
+	pair.Client, pair.Profile.BaseURL, pair.Scrub = client, baseURL, secrets.NewScrubber(key)
 	return pair
 }
 

@@ -190,7 +190,7 @@ func (c *collector) call(calls context.Context, sample *Sample, request provider
 	if calls.Err() != nil && !exchange.Complete {
 		return calls.Err() // we hung up: this shows nothing
 	}
-	sample.Seen = seen(request.AttemptID, exchange).scrubbed(c.pair.Scrub)
+	sample.Seen = seen(request.AttemptID, exchange)
 	return nil
 }
 

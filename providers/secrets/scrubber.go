@@ -1,4 +1,6 @@
-package cassettes
+// Package secrets takes secrets that are known, such as a provider's key, out of whatever is kept or shown, in
+// every spelling in which they are likely to come back. What merely looks like a credential it leaves alone.
+package secrets
 
 import (
 	"encoding/base64"
@@ -8,8 +10,8 @@ import (
 	"strings"
 )
 
-// redacted stands where a secret stood.
-const redacted = "[redacted]"
+// Redacted stands where a secret stood.
+const Redacted = "[redacted]"
 
 // minSecret is the length from which a secret is looked for. Shorter ones guard nothing, and taking them out
 // would garble ordinary text.
@@ -44,7 +46,7 @@ func NewScrubber(secrets ...string) Scrubber {
 func (Scrubber) String() string { return "scrubber" }
 
 // GoString does so for %#v.
-func (Scrubber) GoString() string { return "cassettes.Scrubber{…}" }
+func (Scrubber) GoString() string { return "secrets.Scrubber{…}" }
 
 // Text is text without the secrets.
 func (s Scrubber) Text(text string) string {
@@ -54,8 +56,17 @@ func (s Scrubber) Text(text string) string {
 	plain := unescaped(text)
 	for _, one := range s.forms {
 		if strings.Contains(plain, one.needle) {
-			text = one.pattern.ReplaceAllLiteralString(text, redacted)
+			text = one.pattern.ReplaceAllLiteralString(text, Redacted)
 		}
+	}
+	return text
+}
+
+// Bytes is text without the secrets: text itself where it holds none.
+func (s Scrubber) Bytes(text []byte) []byte {
+	before := string(text)
+	if after := s.Text(before); after != before {
+		return []byte(after)
 	}
 	return text
 }

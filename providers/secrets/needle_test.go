@@ -1,4 +1,4 @@
-package cassettes
+package secrets
 
 import (
 	"fmt"
@@ -45,7 +45,7 @@ func TestNeedlesMissNothing(t *testing.T) {
 		text := pick(junk, draw.IntN(8)) + spelled.String() + pick(junk, draw.IntN(8))
 		want := text
 		for _, one := range scrub.forms {
-			want = one.pattern.ReplaceAllLiteralString(want, redacted)
+			want = one.pattern.ReplaceAllLiteralString(want, Redacted)
 		}
 		if want != text {
 			found++

@@ -1,0 +1,90 @@
+package secrets_test
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	. "github.com/onsi/gomega"
+
+	"github.com/fallproof/fallproof/providers/secrets"
+)
+
+const secret = `sk-proj/Ab+9"\=&?x_Zz~Qw8rTy7uIo`
+
+// planted are the spellings in which a secret may come back.
+func planted() map[string]string {
+	quoted, _ := json.Marshal(secret)
+	nested, _ := json.Marshal(string(quoted))
+	percent, unicode := "", ""
+	for _, b := range []byte(secret) {
+		percent += fmt.Sprintf("%%%02x", b)
+		unicode += fmt.Sprintf(`\u00%02X`, b)
+	}
+	all := map[string]string{
+		"plain": secret, "JSON": string(quoted), "JSON within JSON": string(nested),
+		"solidus escaped": strings.ReplaceAll(string(quoted), "/", `\/`),
+		"query":           "?key=" + url.QueryEscape(secret), "path": url.PathEscape(secret), "lower-case hex": strings.ToLower(url.QueryEscape("/")) + percent,
+		"percent twice": url.QueryEscape(url.QueryEscape(secret)), "unicode escapes": unicode,
+	}
+	for offset := range 3 {
+		text := strings.Repeat("u", offset) + secret + ":password"
+		for name, encoding := range map[string]*base64.Encoding{"standard": base64.StdEncoding, "for URLs": base64.URLEncoding, "bare": base64.RawStdEncoding} {
+			encoded := encoding.EncodeToString([]byte(text))
+			all[fmt.Sprintf("base64 %s at offset %d", name, offset)] = "Basic " + encoded
+			all[fmt.Sprintf("base64 %s at offset %d, in a query", name, offset)] = "Basic " + url.QueryEscape(encoded)
+		}
+	}
+	return all
+}
+
+// left finds eight characters in a row of a spelling that come of the secret, and not of what stands around it.
+func left(text, spelling string) string {
+	first, last := 0, len(spelling)
+	if strings.HasPrefix(spelling, "Basic ") {
+		first, last = 12, len(spelling)-26 // what else was encoded
+	}
+	for i := first; i+8 <= last; i++ {
+		if part := spelling[i : i+8]; strings.Contains(text, part) {
+			return part
+		}
+	}
+	return ""
+}
+
+func TestEverySpellingIsTakenOut(t *testing.T) {
+	scrub := secrets.NewScrubber(secret)
+	for name, spelling := range planted() {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			got := scrub.Text("before " + spelling + " behind")
+			g.Expect(got).To(ContainSubstring("[redacted]"))
+			g.Expect(left(got, spelling)).To(BeEmpty(), got)
+			g.Expect(got).To(HavePrefix("before "))
+			g.Expect(got).To(HaveSuffix(" behind"))
+		})
+	}
+	NewWithT(t).Expect(fmt.Sprintf("%v %+v %#v %s", scrub, scrub, scrub, scrub)).NotTo(ContainSubstring("proj"))
+}
+
+func TestWhatIsNoSecretStays(t *testing.T) {
+	g := NewWithT(t)
+	text := `{"id":"chatcmpl-1","content":"sk-proj is how keys begin; \\n \u0041 %41"}`
+	g.Expect(secrets.NewScrubber(secret, "short", "").Text(text)).To(Equal(text))
+	g.Expect(secrets.NewScrubber(secret).Bytes([]byte(text))).To(BeEquivalentTo(text))
+	g.Expect(secrets.Scrubber{}.Text(secret)).To(Equal(secret))
+	g.Expect(secrets.NewScrubber("short").Text("short")).To(Equal("short"), "too short to be looked for")
+}
+
+// A redacted JSON text stays JSON.
+func TestScrubbedJSONIsJSON(t *testing.T) {
+	g := NewWithT(t)
+	nested, err := json.Marshal(map[string]string{"echo": `{"key":` + planted()["JSON"] + `}`})
+	g.Expect(err).NotTo(HaveOccurred())
+	var read map[string]string
+	g.Expect(json.Unmarshal([]byte(secrets.NewScrubber(secret).Text(string(nested))), &read)).To(Succeed())
+	g.Expect(read).To(HaveKeyWithValue("echo", `{"key":"[redacted]"}`))
+}

@@ -97,7 +97,7 @@ func lintOne(c *config.Config, contract *contracts.Contract, target string) (lin
 	for _, pair := range pairs {
 		problems := lint.At(contract, pair.Target, pair.Profile, certify.Count)
 		one.add(problems)
-		if lint.Failed(problems) {
+		if lint.Failed(problems) || !lint.Renders(contract, pair.Target) {
 			continue
 		}
 		figures, err := figuresAt(c, pair)

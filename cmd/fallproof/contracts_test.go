@@ -49,7 +49,7 @@ func TestAContractInFiveMinutes(t *testing.T) {
 
 	small := s.run("contracts", "lint", "orders", "--target", "alpha/small")
 	s.Expect(small.code).To(gomega.Equal(exitNo))
-	s.Expect(small.stdout).To(gomega.MatchRegexp(`orders/contract.yaml:\d+: error: at alpha/small: case "two articles and a day": \d+ tokens and 400 for the answer: the window is 300`))
+	s.Expect(small.stdout).To(gomega.MatchRegexp(`orders/contract.yaml:\d+: error: at alpha/small: case "two articles and a day" and 1 more: \d+ tokens and 400 for the answer: the window is 300`))
 
 	overview := s.must("contracts", "show", "orders")
 	for _, words := range []string{"customer, deliver_by, items", "every article stands in the e-mail", "two articles and a day", "29 for structure 0.9"} {
@@ -92,6 +92,13 @@ func TestContractsForScripts(t *testing.T) {
 	worth := told.Contracts[0].Mutation
 	s.Expect(worth.Survivors).To(gomega.HaveLen(worth.Total - worth.Killed))
 	s.Expect(told.Contracts[0].Targets).To(gomega.HaveLen(2))
+
+	s.write("contracts/orders/contract.yaml", strings.Replace(string(content), "{{ .email }}", "{{ .emial }}", 1))
+	misspelled := s.run("contracts", "lint", "orders")
+	s.Expect(misspelled.code).To(gomega.Equal(exitNo))
+	s.Expect(strings.Count(misspelled.stdout, `variable "emial" is missing`)).To(gomega.Equal(1), "once for all cases and targets: %s", misspelled.stdout)
+	s.Expect(misspelled.stdout).NotTo(gomega.ContainSubstring("certification at"))
+	s.write("contracts/orders/contract.yaml", weak)
 
 	people := s.run("contracts", "lint", "orders")
 	s.Expect(strings.Count(people.stdout, "    passes: ")).To(gomega.And(gomega.BeNumerically(">", 0), gomega.BeNumerically("<=", mostSurvivors)))

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/fallproof/fallproof/contracts"
 	"github.com/fallproof/fallproof/contracts/prompt"
 	"github.com/fallproof/fallproof/providers"
 )
@@ -23,15 +24,50 @@ func (l *linter) messages() {
 }
 
 func (l *linter) prompts(target providers.Target, path, label string) {
-	for _, f := range prompt.Judge(l.c, target, providers.Profile{SystemRole: "merge"}, uncounted) {
-		switch {
-		case !f.Fails():
-		case f.Case == "":
-			l.at(path, Error, "%s%s", label, f.Detail)
-		default:
-			l.at(path, Error, "%scase %q: %s", label, f.Case, f.Detail)
+	for _, f := range once(anywhere(l.c, target)) {
+		if f.Fails() {
+			l.at(path, Error, "%s%s", label, f.words())
 		}
 	}
 }
 
+// anywhere is what is wrong with the prompts for a target whatever its profile says.
+func anywhere(c *contracts.Contract, target providers.Target) []prompt.Finding {
+	return prompt.Judge(c, target, providers.Profile{SystemRole: "merge"}, uncounted)
+}
+
 func uncounted(providers.Profile, []providers.Message) (int, bool, error) { return 0, false, nil }
+
+// repeated is a finding, and in how many further cases it was found too.
+type repeated struct {
+	prompt.Finding
+	more int
+}
+
+// once names each finding once, by the first case that has it. What is too long for the window is one
+// finding, however much too long each case is.
+func once(findings []prompt.Finding) []repeated {
+	var list []repeated
+	for _, f := range findings {
+		same := func(r repeated) bool {
+			return r.Reason == f.Reason && (r.Detail == f.Detail || f.Reason == prompt.WindowExceeded)
+		}
+		if i := slices.IndexFunc(list, same); i >= 0 {
+			list[i].more++
+		} else {
+			list = append(list, repeated{Finding: f})
+		}
+	}
+	return list
+}
+
+func (r repeated) words() string {
+	switch {
+	case r.Case == "" || !r.Fails():
+		return r.Detail
+	case r.more == 0:
+		return fmt.Sprintf("case %q: %s", r.Case, r.Detail)
+	default:
+		return fmt.Sprintf("case %q and %d more: %s", r.Case, r.more, r.Detail)
+	}
+}

@@ -2,33 +2,31 @@ package lint
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/fallproof/fallproof/contracts"
 	"github.com/fallproof/fallproof/contracts/prompt"
 	"github.com/fallproof/fallproof/providers"
 )
 
-// At lists what is wrong with a contract at one target: its variant, the roles that the target takes, the
-// window, and what of the schema its strict mode may refuse. count is the target's own. What cannot be
-// verified there is a warning, unless the contract requires it.
+// At lists what is wrong with a contract at one target, beyond what [Lint] finds whatever the target is: the
+// roles that the target takes, the window, and what of the schema its strict mode may refuse. count is the
+// target's own. What cannot be verified there is a warning, unless the contract requires it.
 func At(c *contracts.Contract, target providers.Target, profile providers.Profile, count prompt.Counter) []Problem {
 	l := &linter{c: c}
 	path := "$.messages"
 	if _, varies := c.Variants[target.String()]; varies {
 		path = fmt.Sprintf("$.variants.'%s'", target)
 	}
-	unverified := map[string]bool{}
-	for _, f := range prompt.Judge(c, target, profile, count) {
-		words := f.Detail
-		if f.Case != "" && f.Fails() {
-			words = fmt.Sprintf("case %q: %s", f.Case, f.Detail)
-		}
-		switch {
-		case f.Fails() || c.Requires(contracts.RequireTokens):
-			l.at(path, Error, "at %s: %s", target, words)
-		case !unverified[f.Detail]:
-			unverified[f.Detail] = true
-			l.at(path, Warning, "at %s: not verified: %s", target, words)
+	everywhere := anywhere(c, target)
+	here := slices.DeleteFunc(prompt.Judge(c, target, profile, count), func(f prompt.Finding) bool {
+		return f.Fails() && slices.Contains(everywhere, f)
+	})
+	for _, f := range once(here) {
+		if f.Fails() || c.Requires(contracts.RequireTokens) {
+			l.at(path, Error, "at %s: %s", target, f.words())
+		} else {
+			l.at(path, Warning, "at %s: not verified: %s", target, f.words())
 		}
 	}
 	if profile.StructuredOutput == providers.StructuredJSONSchema {
@@ -37,4 +35,9 @@ func At(c *contracts.Contract, target providers.Target, profile providers.Profil
 		}
 	}
 	return l.problems
+}
+
+// Renders reports whether [Lint] finds nothing wrong with the prompts for a target.
+func Renders(c *contracts.Contract, target providers.Target) bool {
+	return !slices.ContainsFunc(anywhere(c, target), prompt.Finding.Fails)
 }

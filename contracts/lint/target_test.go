@@ -1,6 +1,7 @@
 package lint_test
 
 import (
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -18,6 +19,7 @@ func TestAt(t *testing.T) {
 		c, err := contracts.Load(fstest.MapFS{
 			"total/contract.yaml": {Data: []byte(yaml)}, "total/schema.json": {Data: []byte(schema)},
 			"total/cases/one.yaml": {Data: []byte("name: one\ninput: {a: 1, b: 2}\nexpected: {total: 3}\n")},
+			"total/cases/two.yaml": {Data: []byte("name: two\ninput: {a: 1, b: 3}\n")},
 		}, "total")
 		if err != nil {
 			t.Fatal(err)
@@ -40,10 +42,11 @@ func TestAt(t *testing.T) {
 		{name: "not strict", target: "alpha/a", yaml: contractYAML, schema: loose,
 			profile: providers.Profile{ContextWindow: 250, StructuredOutput: providers.StructuredJSONObject}},
 		{name: "too small", target: "alpha/a", yaml: contractYAML, schema: schemaJSON, profile: providers.Profile{ContextWindow: 249}, want: []string{
-			`contract.yaml:3: error: at alpha/a: case "one": 200 tokens and 50 for the answer: the window is 249`}},
+			`contract.yaml:3: error: at alpha/a: case "one" and 1 more: 200 tokens and 50 for the answer: the window is 249`}},
 		{name: "a variant that fits", target: "beta/b", yaml: contractYAML, schema: schemaJSON, profile: providers.Profile{ContextWindow: 150}},
 		{name: "a variant that does not", target: "beta/b", yaml: contractYAML, schema: schemaJSON, profile: providers.Profile{ContextWindow: 149}, want: []string{
-			`contract.yaml:7: error: at beta/b: case "one": 100 tokens and 50 for the answer: the window is 149`}},
+			`contract.yaml:7: error: at beta/b: case "one" and 1 more: 100 tokens and 50 for the answer: the window is 149`}},
+		{name: "a fault of every target's", target: "alpha/a", yaml: strings.Replace(contractYAML, "{{ .b }}\"", "{{ .c }}\"", 1), schema: schemaJSON, uncounted: true},
 		{name: "no tokenizer", target: "alpha/a", yaml: contractYAML, schema: schemaJSON, uncounted: true, want: []string{
 			"contract.yaml:3: warning: at alpha/a: not verified: no tokenizer is declared: the prompt was not counted"}},
 		{name: "no tokenizer where tokens are required", target: "alpha/a", yaml: contractYAML + "require: [tokens]\n", schema: schemaJSON, uncounted: true, want: []string{

@@ -50,6 +50,7 @@ type Figure struct {
 	Samples    int     `json:"samples"`
 	LowerBound float64 `json:"lower_bound"`
 	Threshold  float64 `json:"threshold"`
+	Census     bool    `json:"census"` // judged exactly: LowerBound is the plain rate
 }
 
 // Seen is a finding of one record that the other does not have. Its instance is that record's.
@@ -163,7 +164,7 @@ func compareDimensions(before, after []Dimension) []DimensionChange {
 func figureOf(dimensions []Dimension, name string) *Figure {
 	for _, d := range dimensions {
 		if d.Name == name {
-			return &Figure{d.Status, d.Successes, d.Samples, d.LowerBound, d.Threshold}
+			return &Figure{d.Status, d.Successes, d.Samples, d.LowerBound, d.Threshold, d.Census}
 		}
 	}
 	return nil
@@ -218,5 +219,9 @@ func compareCases(before, after []CaseFigures) []Flip {
 
 // String is a figure in a few words.
 func (f Figure) String() string {
-	return fmt.Sprintf("%s, %d of %d, at least %.3f of %.2f", strings.ReplaceAll(f.Status, "_", " "), f.Successes, f.Samples, f.LowerBound, f.Threshold)
+	bound := "at least"
+	if f.Census {
+		bound = "exactly"
+	}
+	return fmt.Sprintf("%s, %d of %d, %s %.3f of %.2f", strings.ReplaceAll(f.Status, "_", " "), f.Successes, f.Samples, bound, f.LowerBound, f.Threshold)
 }

@@ -144,3 +144,12 @@ func TestCompareNamesWhatChanged(t *testing.T) {
 		})
 	}
 }
+
+// What is counted and not drawn is exact.
+func TestFigureInWords(t *testing.T) {
+	g := NewWithT(t)
+	f := certification.Figure{Status: certification.StatusNotJudged, Successes: 7, Samples: 8, LowerBound: 0.875, Threshold: 1}
+	g.Expect(f.String()).To(Equal("not judged, 7 of 8, at least 0.875 of 1.00"))
+	f.Census = true
+	g.Expect(f.String()).To(Equal("not judged, 7 of 8, exactly 0.875 of 1.00"))
+}

@@ -1,6 +1,7 @@
 package certification
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/fallproof/fallproof/providers"
@@ -75,6 +76,14 @@ type Dimension struct {
 	Threshold  float64   `json:"threshold"`
 	Census     bool      `json:"census"` // judged exactly, not as a sample
 	Findings   []Finding `json:"findings"`
+}
+
+// Bound is what the figure proves, in words.
+func (d Dimension) Bound() string {
+	if d.Census {
+		return fmt.Sprintf("exactly %.3f", d.LowerBound)
+	}
+	return fmt.Sprintf("at least %.3f with 95 %% confidence", d.LowerBound)
 }
 
 // Status of a dimension.

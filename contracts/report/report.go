@@ -110,11 +110,7 @@ func spoken(d certification.Dimension) string {
 	if d.Samples == 0 {
 		return fmt.Sprintf("%s: %s, nothing that could be judged was seen", name, status)
 	}
-	bound := fmt.Sprintf("at least %.3f with 95 %% confidence", d.LowerBound)
-	if d.Census {
-		bound = fmt.Sprintf("exactly %.3f", d.LowerBound)
-	}
-	return fmt.Sprintf("%s: %s, %d of %d, %s; %.2f is asked", name, status, d.Successes, d.Samples, bound, d.Threshold)
+	return fmt.Sprintf("%s: %s, %d of %d, %s; %.2f is asked", name, status, d.Successes, d.Samples, d.Bound(), d.Threshold)
 }
 
 // words writes a stable word as people read it.

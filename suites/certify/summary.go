@@ -155,11 +155,7 @@ func figure(d certification.Dimension) string {
 	if d.Samples == 0 {
 		return fmt.Sprintf("%-11s %-10s nothing that could be judged was seen", d.Name, status)
 	}
-	bound := fmt.Sprintf("at least %.3f with 95 %% confidence", d.LowerBound)
-	if d.Census {
-		bound = fmt.Sprintf("exactly %.3f", d.LowerBound)
-	}
-	return fmt.Sprintf("%-11s %-10s %d of %d, %s; %.2f is asked", d.Name, status, d.Successes, d.Samples, bound, d.Threshold)
+	return fmt.Sprintf("%-11s %-10s %d of %d, %s; %.2f is asked", d.Name, status, d.Successes, d.Samples, d.Bound(), d.Threshold)
 }
 
 // reasons are a dimension's findings, one line each.

@@ -63,7 +63,15 @@ var remedyRows = []struct {
 	want   remedy
 }{
 	{reason: certification.NoCertification, change: func(of *patient) { of.record = nil }, want: remedy{Fix: certifyPair}},
-	{reason: certification.ReasonRejected, want: remedy{Fix: certifyPair, See: showRecord}},
+	{reason: certification.ReasonRejected, change: func(of *patient) {
+		of.record.Dimensions = []certification.Dimension{
+			{Name: "structure", Status: certification.StatusPassed, Successes: 40, Samples: 40},
+			{Name: "business", Status: certification.StatusFailed, Samples: 40, Findings: []certification.Finding{{Reason: "the urgency", Count: 30}, {Reason: "another", Count: 10}}},
+			{Name: "round_trip", Status: certification.StatusFailed, Successes: 9, Samples: 40},
+		}
+	}, want: remedy{
+		Fix:  "mend what failed, in the contract or at the target: business, 0 of 40 (the urgency); round trip, 9 of 40",
+		Then: certifyPair, See: showRecord}},
 	{reason: certification.ReasonInconcl, change: func(of *patient) { of.record = nil },
 		want: remedy{Fix: certifyPair, See: "fallproof certifications list --contract support-triage --target sim/org/m"}},
 	{reason: certification.Expired, want: remedy{Fix: certifyPair, See: showRecord}},

@@ -55,6 +55,10 @@ type patient struct {
 func remedyFor(reason certification.Reason, of patient) remedy {
 	r := remedy{Reason: reason, Meaning: meanings[reason], Fix: of.certify(), See: of.show()}
 	switch reason {
+	case certification.ReasonRejected: // certified as it is, it would be rejected again
+		if failed := of.failed(); failed != "" {
+			r.Fix, r.Then = "mend what failed, in the contract or at the target: "+failed, of.certify()
+		}
 	case certification.Suspended:
 		if of.role != failover.RoleOther {
 			r.Or = of.command("certify --requested") // takes the pairs of the routes
@@ -94,6 +98,25 @@ func (of patient) otherSource(r *remedy) {
 		r.Fix, r.Then = of.configure("a base_url that leads to a live provider, and source: live, under providers.%s", of.target.Provider), of.certify()
 	}
 	r.Or = accept(of.record.Source) + ", where such proofs are enough"
+}
+
+// failed is what the record rejects the target for.
+func (of patient) failed() string {
+	if of.record == nil {
+		return ""
+	}
+	var list []string
+	for _, d := range of.record.Dimensions {
+		if d.Status != certification.StatusFailed {
+			continue
+		}
+		figure := fmt.Sprintf("%s, %d of %d", strings.ReplaceAll(d.Name, "_", " "), d.Successes, d.Samples)
+		if len(d.Findings) > 0 {
+			figure += fmt.Sprintf(" (%s)", d.Findings[0].Reason)
+		}
+		list = append(list, figure)
+	}
+	return strings.Join(list, "; ")
 }
 
 func words(sources []providers.Source) []string {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/fallproof/fallproof/contracts/certification"
@@ -53,6 +54,9 @@ func (p *program) certificationsListCommand() *cobra.Command {
 			filter := store.RecordFilter{Contract: contract, Limit: limit, Cursor: cursor}
 			if limit < 1 {
 				return usagef("--limit %d: want at least 1", limit)
+			}
+			if cursor != "" && uuid.Validate(cursor) != nil { // it would only be compared with ids
+				return usagef("--cursor %q: is not the cursor of an earlier page", cursor)
 			}
 			if target != "" {
 				parsed, err := providers.ParseTarget(target)

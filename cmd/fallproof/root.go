@@ -68,8 +68,27 @@ func (p *program) root() *cobra.Command {
 		p.demoCommand(), p.serveCommand(), p.certifyCommand(), p.canFailoverCommand(), p.certificationsCommand(), p.contractsCommand(),
 		p.jobsCommand(), p.keysCommand(), p.migrateCommand(), p.simulateCommand(), p.verifyCommand(), p.versionCommand(),
 	)
+	root.SetHelpCommand(helpCommand())
 	explainUsage(root)
 	return root
+}
+
+// helpCommand is cobra's, except that a verb that there is none of is a mistake.
+func helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "help [VERB…]", Short: "Help about any verb",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			verb, rest, err := cmd.Root().Find(args)
+			if err == nil && len(rest) > 0 {
+				err = wrongArguments(verb, rest, fmt.Errorf("it has no verb %q", rest[0]))
+			}
+			if err != nil {
+				return usage(err)
+			}
+			verb.InitDefaultHelpFlag()
+			return verb.Help()
+		},
+	}
 }
 
 // group is a verb that only has further verbs.

@@ -21,6 +21,9 @@ func (x *exchange) act() {
 	if x.p.kind() == Choking && x.host().count(x.request.messages()) >= cmp.Or(x.p.Count, 300) {
 		x.p = Personality{Kind: Silent}
 	}
+	if x.p.kind() == Hesitating && x.sim.roster.stumbles(x.request.Model, cmp.Or(x.p.Count, 3)) {
+		x.p = Personality{Kind: Silent}
+	}
 	if !x.p.executes() {
 		x.decline(ctx)
 		return
@@ -98,7 +101,9 @@ func (x *exchange) decline(ctx context.Context) {
 	case RateLimited:
 		x.fail(errRateLimited())
 	case Unauthorized:
-		x.fail(errUnauthorized())
+		x.fail(errAccount(x.p.status(http.StatusUnauthorized)))
+	case Refusing:
+		x.fail(errFiltered())
 	case Redirecting:
 		x.w.Header().Set("Location", x.r.URL.Path)
 		x.send(x.p.String(), x.p.status(http.StatusTemporaryRedirect), errorBody{})

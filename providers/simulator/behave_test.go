@@ -144,6 +144,14 @@ func TestPersonalities(t *testing.T) {
 			NewWithT(t).Expect(s.header.Get("Location")).To(Equal(pathCompletions))
 		}},
 		{"unauthorized", 401, OutcomeAnswered, failure("invalid_request_error")},
+		{"unauthorized:400", 400, OutcomeAnswered, failure("invalid_request_error")},
+		{"unauthorized:402", 402, OutcomeAnswered, failure("invalid_request_error")},
+		{"refusing:prompt", 400, OutcomeAnswered, func(t *testing.T, s seen) {
+			NewWithT(t).Expect(s.completion(t).Error.Code).To(HaveValue(Equal("content_filter")))
+		}},
+		{"anonymous", 200, OutcomeAnswered, func(t *testing.T, s seen) {
+			NewWithT(t).Expect(string(s.body)).To(ContainSubstring(`"model":""`))
+		}},
 	} {
 		t.Run(row.model, func(t *testing.T) {
 			g := NewWithT(t)

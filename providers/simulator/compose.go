@@ -25,6 +25,9 @@ func (w *work) produce() {
 	if w.p.kind() == Retuned {
 		c.SystemFingerprint = cmp.Or(w.p.Variant, fingerprint(c.Model+" retuned", w.sim.config.Seed))
 	}
+	if w.p.kind() == Anonymous {
+		c.Model, c.SystemFingerprint = "", ""
+	}
 	answer := message{Role: "assistant"}
 	var finish string
 	if w.p.kind() == Refusing {

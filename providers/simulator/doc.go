@@ -22,7 +22,7 @@
 //	fenced                      wraps the answer in a code fence
 //	chatty                      writes sentences around the answer
 //	truncating[:parses]         finish_reason length; with parses, the JSON is whole and white space was cut
-//	refusing[:filter]           a refusal; with filter, finish_reason content_filter
+//	refusing[:filter|:prompt]   a refusal; with filter, finish_reason content_filter; with prompt, 400 with that code
 //	flaky[:N]                   exactly one in N consecutive answers of a model, five if not said, is wrong as plausible is
 //	turning[:N]                 well N times, 50 if not said, and as plausible from then on
 //	slow[:DURATION]             answers well after a delay below usual deadlines, 150ms if not said
@@ -38,7 +38,7 @@
 //	redirecting[:STATUS]        redirects to itself, 307 if not said
 //	renamed[:MODEL]             says that another model served the request
 //	retuned[:FINGERPRINT]       answers well with another system_fingerprint than before
-//	unauthorized                401
+//	unauthorized[:STATUS]       401; or 400 and 403, and 402 for want of money
 //	footnote                    a note after the JSON
 //	thinking                    reasoning before the JSON, for one input in three or so
 //	raw-newline                 an unescaped newline inside a string
@@ -65,10 +65,12 @@
 //	concatenating               takes control tokens in a message for tokens, and answers well all the same
 //	portal                      status 200 with a page for browsers
 //	mute                        an empty answer
+//	hesitating[:N]              silent to one in N requests, three if not said, and faithful to the others
+//	anonymous                   names neither its model nor a fingerprint
 //
 // WORK is executed or unexecuted: whether the model does what was asked for, although the client cannot
 // tell. Not said, dropping does and silent and overloaded do not. Of the others rate-limited, redirecting,
-// portal and unauthorized do no work, and the rest does.
+// portal, unauthorized and refusing:prompt do no work, and the rest does.
 //
 // # Stored completions
 //

@@ -47,8 +47,19 @@ func errUnknownURL(method, path string) *apiError {
 	return newError(http.StatusNotFound, typeInvalid, "unknown_url", "", "Unknown request URL: %s %s.", method, path)
 }
 
-func errUnauthorized() *apiError {
-	return newError(http.StatusUnauthorized, typeInvalid, "invalid_api_key", "", "Incorrect API key provided.")
+func errUnauthorized() *apiError { return errAccount(http.StatusUnauthorized) }
+
+// errAccount turns an account away, with the status that one provider or another has for it.
+func errAccount(status int) *apiError {
+	if status == http.StatusPaymentRequired {
+		return newError(status, typeInvalid, "insufficient_balance", "", "Insufficient balance.")
+	}
+	return newError(status, typeInvalid, "invalid_api_key", "", "Incorrect API key provided.")
+}
+
+// errFiltered refuses a prompt for what it says, before a model sees it.
+func errFiltered() *apiError {
+	return invalid("content_filter", "prompt", "The prompt was filtered by the content management policy.")
 }
 
 func errTooLarge() *apiError {

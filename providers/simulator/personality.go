@@ -67,6 +67,9 @@ const (
 	Turning  Kind = "turning"
 	Portal   Kind = "portal"
 	Mute     Kind = "mute"
+
+	Hesitating Kind = "hesitating"
+	Anonymous  Kind = "anonymous"
 )
 
 const (
@@ -76,6 +79,7 @@ const (
 	defaultBackOff  = time.Second
 	variantParses   = "parses" // truncating
 	variantFiltered = "filter" // refusing
+	variantPrompt   = "prompt" // refusing
 	variantReset    = "reset"  // dropping
 	workDone        = "executed"
 	workUndone      = "unexecuted"
@@ -91,6 +95,7 @@ func Kinds() []Kind {
 		Dropping, HalfBody, RateLimited, Overloaded, Error200, EmptyChoices, Redirecting, Renamed, Retuned, Unauthorized,
 		Footnote, Thinking, RawNewline, NotANumber, DuplicateKey, ByteOrderMark, LoneSurrogate, Looping, Babbling,
 		Shouting, Filling, Escaping, Decimal, Unenforcing, Complying, Picky, Cached, Counting, Choking, Turning, Portal, Mute,
+		Hesitating, Anonymous,
 		Doubling, Rewriting, Obeying, Concatenating,
 	}
 }
@@ -101,9 +106,9 @@ type Personality struct {
 	Hold       bool          // wait for a release first
 	Delay      time.Duration // then wait so long
 	RetryAfter time.Duration // rate-limited and overloaded: the header; 0 = none
-	Status     int           // overloaded and redirecting: the status; 0 = 503 and 307
-	Variant    string        // truncating: parses; refusing: filter; dropping: reset; renamed: the model served; retuned: the fingerprint; picky: of what
-	Count      int           // flaky, looping, counting, choking, turning: how many; 0 = as documented
+	Status     int           // overloaded, redirecting and unauthorized: the status; 0 = 503, 307 and 401
+	Variant    string        // truncating: parses; refusing: filter or prompt; dropping: reset; renamed: the model served; retuned: the fingerprint; picky: of what
+	Count      int           // flaky, looping, counting, choking, turning, hesitating: how many; 0 = as documented
 	Work       string        // silent, dropping, overloaded: executed or unexecuted; "" = as the kind does by itself
 }
 
@@ -164,6 +169,8 @@ func (p Personality) executes() bool {
 		return p.Work == workDone
 	}
 	switch p.kind() {
+	case Refusing:
+		return p.Variant != variantPrompt
 	case Silent, RateLimited, Overloaded, Unauthorized, Redirecting, Portal:
 		return false
 	}

@@ -15,6 +15,9 @@ func TestParsePersonality(t *testing.T) {
 		"late:250ms":                {Kind: Late, Delay: 250 * time.Millisecond},
 		"truncating:parses":         {Kind: Truncating, Variant: "parses"},
 		"refusing:filter":           {Kind: Refusing, Variant: "filter"},
+		"refusing:prompt":           {Kind: Refusing, Variant: "prompt"},
+		"unauthorized:402":          {Kind: Unauthorized, Status: 402},
+		"hesitating:7":              {Kind: Hesitating, Count: 7},
 		"dropping:reset":            {Kind: Dropping, Variant: "reset"},
 		"rate-limited":              {Kind: RateLimited, RetryAfter: time.Second},
 		"rate-limited:1m":           {Kind: RateLimited, RetryAfter: time.Minute},
@@ -53,7 +56,7 @@ func TestParsePersonality(t *testing.T) {
 		NewWithT(t).Expect(p.Kind).To(Equal(kind))
 	}
 	for _, text := range []string{
-		"", "grumpy", "faithful:", "faithful:1s", "late:soon", "late:-1s", "overloaded:404", "redirecting:200",
+		"", "grumpy", "faithful:", "faithful:1s", "late:soon", "late:-1s", "overloaded:404", "unauthorized:404", "anonymous:1", "redirecting:200",
 		"truncating:half", "flaky:0", "flaky:x", "picky:tools", "mute:1", "refusing:no", "hold:hold", "hold:grumpy", "hold:",
 		"silent:half", "silent::executed", "faithful:executed", "dropping:executed:reset", "silent:executed:executed",
 	} {

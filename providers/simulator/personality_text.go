@@ -59,10 +59,12 @@ func (p *Personality) setArgument(argument string) error {
 		return p.setOverload(argument)
 	case Redirecting:
 		return setStatus(&p.Status, argument, 300, 399)
+	case Unauthorized:
+		return setStatus(&p.Status, argument, 400, 403)
 	case Truncating:
 		return p.setVariant(argument, variantParses)
 	case Refusing:
-		return p.setVariant(argument, variantFiltered)
+		return p.setVariant(argument, variantFiltered, variantPrompt)
 	case Dropping:
 		return p.setVariant(argument, variantReset)
 	case Renamed, Retuned:
@@ -70,7 +72,7 @@ func (p *Personality) setArgument(argument string) error {
 		return nil
 	case Picky:
 		return p.setDislike(argument)
-	case Flaky, Looping, Counting, Choking, Turning:
+	case Flaky, Looping, Counting, Choking, Turning, Hesitating:
 		return setCount(&p.Count, argument)
 	}
 	if argument != "" {
@@ -99,9 +101,9 @@ func (p *Personality) setOverload(argument string) error {
 	return setDuration(&p.RetryAfter, argument, 0)
 }
 
-func (p *Personality) setVariant(argument, allowed string) error {
-	if argument != "" && argument != allowed {
-		return fmt.Errorf("want %s or nothing after the colon", allowed)
+func (p *Personality) setVariant(argument string, allowed ...string) error {
+	if argument != "" && !slices.Contains(allowed, argument) {
+		return fmt.Errorf("want %s or nothing after the colon", strings.Join(allowed, ", "))
 	}
 	p.Variant = argument
 	return nil

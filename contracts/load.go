@@ -49,6 +49,9 @@ const contractFile = "contract.yaml"
 
 const defaultSamples = 5
 
+// MostSamples is the most that a contract, or a run of it, may ask of each case.
+const MostSamples = 10_000
+
 // namePattern is what a contract may be called: it becomes part of URLs and of the schema's name on
 // the wire, which providers limit to 64 such characters.
 var namePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
@@ -163,7 +166,7 @@ func readSampling(c *Contract, doc *document, source *yamlSource) error {
 	if !(c.Sampling.Temperature >= 0 && c.Sampling.Temperature <= 2) {
 		return source.fault("$.sampling.temperature", "temperature %v: want 0 to 2", c.Sampling.Temperature)
 	}
-	if err := source.whole("samples", doc.Sampling.Samples, 10_000, &c.Sampling.Samples); err != nil {
+	if err := source.whole("samples", doc.Sampling.Samples, MostSamples, &c.Sampling.Samples); err != nil {
 		return err
 	}
 	return source.whole("max_output_tokens", doc.Sampling.MaxOutputTokens, 10_000_000, &c.Sampling.MaxOutputTokens)
@@ -237,9 +240,9 @@ func (s *yamlSource) duration(at, written string) (time.Duration, error) {
 	if written == "" {
 		return 0, nil
 	}
-	d, err := time.ParseDuration(written)
-	if err != nil || d <= 0 {
-		return 0, s.fault(at, "%q: want a positive duration such as 20s or 168h", written)
+	d, err := ParseDuration(written, "20s or 168h")
+	if err != nil {
+		return 0, s.fault(at, "%q: %s", written, err)
 	}
 	return d, nil
 }

@@ -37,6 +37,8 @@ func TestEveryFaultNamesItsLine(t *testing.T) {
 		"shutdown as a number":     {"server:\n  shutdown_timeout: 30", "f.yaml:2: server.shutdown_timeout: want a positive duration such as 30s or 10m"},
 		"no retention":             {"store:\n  retention: 0s", "f.yaml:2: store.retention: want a positive duration such as 30s or 10m"},
 		"retention in days":        {"store:\n  retention: 30d", "f.yaml:2: store.retention: want a positive duration such as 30s or 10m"},
+		"retention beyond all":     {"store:\n  retention: 99999999h", "f.yaml:2: store.retention: too long; the longest duration is 2562047h"},
+		"give_up beyond all":       {"providers:\n  a:\n    base_url: https://a.example\n    give_up: 99999999h\n    models: {m: {}}", "f.yaml:4: providers.a.give_up: too long; the longest duration is 2562047h"},
 		"unknown store":            {"store:\n  url: mysql://root:hunter2@db/x", "f.yaml:2: store.url: want sqlite:PATH or postgres://…"},
 		"contracts missing":        {"contracts: ./nowhere", "f.yaml:1: contracts: nowhere is not a folder"},
 		"provider name":            {"providers:\n  Alpha: {}", `f.yaml:2: provider name "Alpha": want lower-case letters, digits, - and _`},

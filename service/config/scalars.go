@@ -10,6 +10,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
+	"github.com/fallproof/fallproof/contracts"
 	"github.com/fallproof/fallproof/providers"
 )
 
@@ -49,12 +50,13 @@ func (r *reader) duration(f field, fallback time.Duration) time.Duration {
 	if !f.present() {
 		return fallback
 	}
-	duration := time.Duration(0)
+	written := "" // a number is no duration: it has no unit
 	if node, ok := f.node.(*ast.StringNode); ok {
-		duration, _ = time.ParseDuration(node.Value)
+		written = node.Value
 	}
-	if duration <= 0 {
-		r.fail(f.line, "%s: want a positive duration such as 30s or 10m", f.name)
+	duration, err := contracts.ParseDuration(written, "30s or 10m")
+	if err != nil {
+		r.fail(f.line, "%s: %v", f.name, err)
 	}
 	return duration
 }

@@ -152,8 +152,9 @@ func TestClassifyStatus(t *testing.T) {
 		}
 	}
 	none := providers.Rules{}
-	add(no, providers.ReasonRejected, false, none, 400, 402, 404, 405, 409, 413, 418, 422, 451, 501, 505)
-	add(no, providers.ReasonUnauthorized, false, none, 401, 403)
+	add(no, providers.ReasonRejected, false, none, 400, 404, 405, 409, 413, 418, 422, 451)
+	add(no, providers.ReasonServerError, false, none, 501, 505)
+	add(no, providers.ReasonUnauthorized, false, none, 401, 402, 403)
 	add(no, providers.ReasonRateLimited, true, none, 429)
 	add(no, providers.ReasonRedirect, false, none, 300, 301, 302, 303, 304, 307, 308)
 	add(indoubt, providers.ReasonServerError, false, none, 500, 503, 507, 530, 599)
@@ -163,6 +164,35 @@ func TestClassifyStatus(t *testing.T) {
 	add(no, providers.ReasonMalformed, true, none, 203, 204, 206)
 	add(indoubt, providers.ReasonServerError, false, none, 600, 999, 99)
 	check(t, rows)
+}
+
+// TestClassifyErrorCodes: a 4xx that stands for any bad request may still be about the account, or about what
+// the prompt says, as providers document it.
+func TestClassifyErrorCodes(t *testing.T) {
+	const gemini = `[{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT",` +
+		`"details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"API_KEY_INVALID","domain":"googleapis.com"}]}}]`
+	const azure = `{"error":{"message":"The response was filtered.","type":null,"param":"prompt","code":"content_filter","status":400,` +
+		`"innererror":{"code":"ResponsibleAIPolicyViolation","content_filter_result":{"hate":{"filtered":true}}}}}`
+	of := func(code string) string { return `{"error":{"message":"no","type":"invalid_request_error","code":"` + code + `"}}` }
+	account, refused, rejected := providers.ReasonUnauthorized, providers.ReasonRefused, providers.ReasonRejected
+	check(t, []row{
+		{name: "Gemini's refused key", ex: answered(400, gemini), verdict: no, reason: account, detail: "status 400: API key not valid"},
+		{name: "xAI's refused key", ex: answered(400, `{"code":"Client specified an invalid argument","error":"Incorrect API key provided: xa***"}`), verdict: no, reason: account},
+		{name: "no credit", ex: answered(400, `{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low"}}`), verdict: no, reason: account},
+		{name: "no quota", ex: answered(400, of("insufficient_quota")), verdict: no, reason: account},
+		{name: "billing", ex: answered(404, of("billing_not_active")), verdict: no, reason: account},
+		{name: "Azure's filter", ex: answered(400, azure), verdict: no, reason: refused},
+		{name: "its inner code alone", ex: answered(400, `{"error":{"innererror":{"code":"ResponsibleAIPolicyViolation"}}}`), verdict: no, reason: refused},
+		{name: "OpenAI's policy", ex: answered(400, of("content_policy_violation")), verdict: no, reason: refused},
+		{name: "Alibaba's inspection", ex: answered(400, of("data_inspection_failed")), verdict: no, reason: refused},
+
+		{name: "a parameter", ex: answered(400, of("unsupported_parameter")), verdict: no, reason: rejected},
+		{name: "a model", ex: answered(404, of("model_not_found")), verdict: no, reason: rejected},
+		{name: "a key that is no credential", ex: answered(400, `{"error":{"message":"messages[0] lacks the key content; see the API documentation"}}`), verdict: no, reason: rejected},
+		{name: "a code elsewhere in the body", ex: answered(400, `{"error":{"message":"x","metadata":{"code":"content_filter"}}}`), verdict: no, reason: rejected},
+		{name: "too deep", ex: answered(400, strings.Repeat(`{"error":`, 20)+of("content_filter")+strings.Repeat(`}`, 20)), verdict: no, reason: rejected},
+		{name: "the status is plainer than a code", ex: answered(429, of("content_filter")), verdict: no, reason: providers.ReasonRateLimited, retryable: true},
+	})
 }
 
 func TestClassifyAnswers(t *testing.T) {

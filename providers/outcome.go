@@ -19,16 +19,16 @@ const (
 	ReasonNotSent           Reason = "not_sent"           // refused dial, DNS, TLS
 	ReasonUnmappable        Reason = "unmappable"         // a request that could not be built: the fault is ours, wherever it is sent
 	ReasonRejected          Reason = "rejected"           // 400 404 413 422 and other 4xx
-	ReasonUnauthorized      Reason = "unauthorized"       // 401 403
+	ReasonUnauthorized      Reason = "unauthorized"       // 401 402 403, and a 4xx whose body turns the account away
 	ReasonRateLimited       Reason = "rate_limited"       // 429, and 503 with Retry-After
-	ReasonServerError       Reason = "server_error"       // 500, 503
+	ReasonServerError       Reason = "server_error"       // 500, 503 and other 5xx; 501 and 505 are definite
 	ReasonConnectionLost    Reason = "connection_lost"    // reset or EOF after the request was written, body cut short
 	ReasonGatewayTimeout    Reason = "gateway_timeout"    // 408 502 504 52x
 	ReasonTimeout           Reason = "timeout"            // no answer by the deadline
 	ReasonRedirect          Reason = "redirect"           // never followed
 	ReasonMalformed         Reason = "malformed"          // 200 with an error body, no choices, empty content, not JSON where JSON was asked
 	ReasonTruncated         Reason = "truncated"          // finish_reason: length
-	ReasonRefused           Reason = "refused"            // refusal, content_filter
+	ReasonRefused           Reason = "refused"            // refusal, content_filter, also as the code of a 4xx
 	ReasonContractViolation Reason = "contract_violation" // schema or business check violated
 )
 

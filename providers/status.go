@@ -16,23 +16,23 @@ type statusRow struct {
 	note      string
 }
 
-// statusTable is DESIGN's table for answers by status; the first row that covers a status holds. Where
-// the design is silent the choice errs towards doubt wherever work may still be going on behind a hop.
+// statusTable is DESIGN's table for answers by status; the first row that covers a status holds. Why a request was
+// rejected, a code of [errorCodes] in the body says better than a status that stands for any bad request. Where the
+// design is silent the choice errs towards doubt wherever work may still be going on behind a hop.
 var statusTable = []statusRow{
 	{from: 100, to: 199, verdict: InDoubt, reason: ReasonConnectionLost, note: "an interim status and no final one"},
 	{from: 202, to: 202, verdict: InDoubt, reason: ReasonGatewayTimeout, note: "accepted, and the answer is elsewhere"},
 	{from: 201, to: 299, verdict: Failed, reason: ReasonMalformed, retryable: true, note: "not the status of a chat completion"},
 	{from: 300, to: 399, verdict: Failed, reason: ReasonRedirect, note: "a redirect, never followed"},
-	{from: 401, to: 401, verdict: Failed, reason: ReasonUnauthorized},
-	{from: 403, to: 403, verdict: Failed, reason: ReasonUnauthorized},
+	{from: 401, to: 403, verdict: Failed, reason: ReasonUnauthorized}, // 402: the account has no means left
 	{from: 408, to: 408, verdict: InDoubt, reason: ReasonGatewayTimeout},
 	{from: 429, to: 429, verdict: Failed, reason: ReasonRateLimited, retryable: true},
 	// nginx's own code: a hop behind us was hung up on, and what it had called may still be working.
 	{from: 499, to: 499, verdict: InDoubt, reason: ReasonGatewayTimeout},
 	{from: 400, to: 499, verdict: Failed, reason: ReasonRejected},
 	// The server says that it does not do such a thing at all, so it did not.
-	{from: 501, to: 501, verdict: Failed, reason: ReasonRejected},
-	{from: 505, to: 505, verdict: Failed, reason: ReasonRejected},
+	{from: 501, to: 501, verdict: Failed, reason: ReasonServerError},
+	{from: 505, to: 505, verdict: Failed, reason: ReasonServerError},
 	{from: 502, to: 502, verdict: InDoubt, reason: ReasonGatewayTimeout},
 	{from: 504, to: 504, verdict: InDoubt, reason: ReasonGatewayTimeout},
 	{from: 520, to: 529, verdict: InDoubt, reason: ReasonGatewayTimeout},
@@ -51,6 +51,10 @@ func fromStatus(ex Exchange, rules Rules) Outcome {
 		row = statusRow{verdict: Failed, reason: ReasonRateLimited, retryable: true}
 	case row.byRules && rules.ServerErrors == ServerErrorsFailed:
 		row.verdict, row.retryable = Failed, true
+	case row.reason == ReasonRejected:
+		if reason, known := codedReason(ex.Body); known {
+			row.reason = reason
+		}
 	}
 	out := Outcome{Verdict: row.verdict, Reason: row.reason, Retryable: row.retryable, RetryAfter: after}
 	out.Detail = fmt.Sprintf("status %d", ex.Status)

@@ -59,8 +59,13 @@ func stringIn(value jsontext.Value) (string, bool) {
 }
 
 // errorMessage finds the sentence that an error body has for people, in the shapes that providers use:
-// {"error": {"message": …}}, {"error": …}, {"message": …}, {"detail": …}. "" where there is none.
+// {"error": {"message": …}}, {"error": …}, {"message": …}, {"detail": …}, and a list of them, whose first counts.
+// "" where there is none.
 func errorMessage(body []byte) string {
+	var list []jsontext.Value
+	if jsontext.Value(body).Kind() == '[' && json.Unmarshal(body, &list) == nil && len(list) > 0 {
+		body = list[0]
+	}
 	var shape struct {
 		Error   jsontext.Value `json:"error"`
 		Message jsontext.Value `json:"message"`

@@ -215,5 +215,5 @@ func happened(event certification.Event) string {
 // warningMeanings says in words what each warning means.
 var warningMeanings = map[certification.Warning]string{
 	certification.WarningExpiring:    "it expires soon",
-	certification.WarningFingerprint: "it answers with another fingerprint than it was certified with",
+	certification.WarningFingerprint: "it answers with another fingerprint than it was certified with, or names a model now and did not then",
 }

@@ -173,7 +173,7 @@ func latencyLine(l *certification.Latency) string {
 	if l == nil {
 		return ""
 	}
-	return fmt.Sprintf("p50 %d ms, p90 %d ms, p99 %d ms, longest %d ms; the soft deadline is %d ms", l.P50MS, l.P90MS, l.P99MS, l.MaxMS, l.DeadlineMS)
+	return l.String()
 }
 
 func passAllLine(figures []float64) string {

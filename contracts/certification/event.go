@@ -23,7 +23,7 @@ type EventType string
 // Types of events. Suspended, Expired and Revoked are also the reasons that follow.
 const (
 	EventSuspended   EventType = "suspended"                 // live answers are not what was certified; a cause of package drift
-	EventFingerprint EventType = "fingerprint_changed"       // another configuration of the provider answered: a warning
+	EventFingerprint EventType = "fingerprint_changed"       // another configuration of the provider answered, or its model has a name now: a warning
 	EventRequested   EventType = "recertification_requested" // cause: the type of event that called for it
 	EventExpiring    EventType = "expiring"                  // the end of its validity is near: a warning
 	EventExpired     EventType = "expired"

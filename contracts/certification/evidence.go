@@ -1,6 +1,10 @@
 package certification
 
-import "time"
+import (
+	"time"
+
+	"github.com/fallproof/fallproof/providers"
+)
 
 // Evidence is what one run saw of a contract at a target, reduced to what judging needs. It is plain
 // data: the same evidence gives the same judgement, whoever collected it and in whatever order.
@@ -66,6 +70,7 @@ type Observation struct {
 	Kind  ObservationKind
 
 	Latency time.Duration // of Answered: from the request to the last byte
+	Lost    []Lost        // the calls that ended in provider trouble; of Trouble the last of them too
 
 	Reason string // of Unusable and Trouble: a stable word
 	Detail string // of Unusable and Trouble: one line for people
@@ -74,6 +79,18 @@ type Observation struct {
 	Business  []Finding // of Answered, where the structure holds: the checks that fail
 	Remarks   []Finding // likewise: what is no fault and may surprise
 }
+
+// Lost is a call that ended in provider trouble, whether or not another one was made in its place.
+type Lost struct {
+	Reason string
+	Detail string
+	Took   time.Duration
+	Late   bool // no whole answer came by the soft deadline: the service would have called the attempt unknown
+}
+
+// throttled is a call that was turned away because of how many there were: that says something about whoever
+// called, and nothing about the provider.
+func (l Lost) throttled() bool { return l.Reason == string(providers.ReasonRateLimited) }
 
 // ObservationKind divides samples by what they can say about the target.
 type ObservationKind string
@@ -84,8 +101,10 @@ const (
 	Trouble  ObservationKind = "trouble"  // 429, 5xx, silence, a lost connection: says nothing about the target
 )
 
-// TroubleBudgetSpent reports whether so many of the planned samples ended in provider trouble that the
-// run cannot be conclusive: more than one in ten, and at least two.
+// TroubleBudgetSpent reports whether so many of the planned samples met with provider trouble that the run
+// cannot be conclusive: more than one in ten, and at least two. A sample counts that was lost to it, and one whose
+// answer came only at another try: in the service the first would have been an attempt that failed or is in doubt.
+// A try that was throttled does not count, unless the last was too.
 func TroubleBudgetSpent(trouble, planned int) bool {
 	return trouble >= 2 && trouble*10 > planned
 }

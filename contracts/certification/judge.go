@@ -6,7 +6,8 @@ import "slices"
 const (
 	// FindingTooFewSamples: nothing was wrong, but so few answers cannot prove the threshold.
 	FindingTooFewSamples = "too_few_samples"
-	// FindingTroubleBudget: provider trouble took more samples than a conclusive run may lose.
+	// FindingTroubleBudget: provider trouble met more samples than a conclusive run may lose, or have answered only at
+	// another try.
 	FindingTroubleBudget = "provider_trouble"
 	// FindingIncomplete: samples are missing that no trouble explains.
 	FindingIncomplete = "incomplete"
@@ -26,6 +27,7 @@ type Judgement struct {
 	Dimensions []Dimension // prompt, structure, business, round trip
 	PassAll    []float64   // pass^k for k = 1, 2, … samples a case: see statistics.PassAll
 	Latency    *Latency    // nil where nothing was answered
+	Retried    []Finding   // calls that ended in provider trouble and were made again
 	Remarks    []Finding   // about answers that hold
 	Cases      []CaseFigures
 }
@@ -61,8 +63,8 @@ func (t *tally) judgement(c Circumstances) Judgement {
 	requireEnforcement(&dimensions[1], c)
 	sayStopped(dimensions)
 	return Judgement{
-		Verdict: VerdictOf(dimensions), Dimensions: dimensions, PassAll: t.passAll(), Latency: t.latency.figures(c.Deadline), Remarks: t.remarks.sorted(),
-		Cases: t.caseFigures(c.Checks),
+		Verdict: VerdictOf(dimensions), Dimensions: dimensions, PassAll: t.passAll(), Latency: t.latency.figures(c.Deadline),
+		Retried: t.retried.sorted(), Remarks: t.remarks.sorted(), Cases: t.caseFigures(c.Checks),
 	}
 }
 

@@ -217,6 +217,40 @@ func TestJudgeSaysWhyNot(t *testing.T) {
 	))
 }
 
+// Who answers at the second try lets the service's first attempt fail or hang: that draws on the same budget as
+// what is lost. Throttling does not, since it says how fast we called.
+func TestTriesDrawOnTheBudget(t *testing.T) {
+	for _, row := range []struct {
+		reason  string
+		samples int
+		verdict certification.Verdict
+	}{
+		{"timeout", 4, certification.Certified}, {"timeout", 5, certification.Inconclusive},
+		{"server_error", 5, certification.Inconclusive}, {"connection_lost", 5, certification.Inconclusive},
+		{"rate_limited", 40, certification.Certified},
+	} {
+		g := NewWithT(t)
+		e := evidence(40)
+		progress := certification.NewProgress(40, 8, e.Thresholds)
+		for i := range e.Samples {
+			if i < row.samples {
+				once := certification.Lost{Reason: row.reason, Detail: "status"}
+				e.Samples[i].Lost = []certification.Lost{once, once}
+			}
+			progress.Add(e.Samples[i])
+		}
+		judged := certification.Judge(e)
+		g.Expect(judged.Verdict).To(Equal(row.verdict), "%s %d", row.reason, row.samples)
+		g.Expect(progress.Spent()).To(Equal(row.verdict == certification.Inconclusive))
+		g.Expect(judged.Retried).To(ConsistOf(certification.Finding{Reason: row.reason, Count: 2 * row.samples, Case: "case 0", Detail: "status"}))
+	}
+	g := NewWithT(t)
+	lost := evidence(40)
+	trouble(&lost.Samples[0])
+	lost.Samples[0].Lost = []certification.Lost{{Reason: "rate_limited"}, {Reason: "timeout"}}
+	g.Expect(certification.Judge(lost).Retried).To(HaveExactElements(HaveField("Reason", "rate_limited")), "the last one was not made again")
+}
+
 // A provider is drawn, not scripted: one whose true rate lies at the threshold may slip through in one
 // run out of twenty, a good one gets its record, a flaky one never does.
 func TestJudgeAgainstDrawnProviders(t *testing.T) {

@@ -1,14 +1,17 @@
 package certification
 
 import (
+	"fmt"
 	"math"
 	"time"
 )
 
 // Latency is how long answers took, from the request to the last byte, against the soft deadline by which
-// the service calls an attempt unknown. Quantiles are upper bounds within 5 %.
+// the service calls an attempt unknown. Quantiles are upper bounds within 5 %. A call without a whole answer by the
+// deadline counts with the time after which it was given up: its answer would have taken longer still.
 type Latency struct {
-	Samples    int   `json:"samples"` // answers that came in time
+	Samples    int   `json:"samples"` // calls: answered in time, or late
+	Late       int   `json:"late"`    // of them: no whole answer by the deadline
 	P50MS      int64 `json:"p50_ms"`
 	P90MS      int64 `json:"p90_ms"`
 	P99MS      int64 `json:"p99_ms"`
@@ -23,6 +26,7 @@ const latencyGrowth = 1.05
 type latencies struct {
 	buckets map[int]int
 	count   int
+	late    int
 	longest time.Duration
 }
 
@@ -33,6 +37,11 @@ func (l *latencies) add(took time.Duration) {
 	l.buckets[bucketOf(took)]++
 	l.count++
 	l.longest = max(l.longest, took)
+}
+
+func (l *latencies) addLate(after time.Duration) {
+	l.add(after)
+	l.late++
 }
 
 func bucketOf(took time.Duration) int {
@@ -59,7 +68,17 @@ func (l *latencies) figures(deadline time.Duration) *Latency {
 		return nil
 	}
 	return &Latency{
-		Samples: l.count, P50MS: l.quantile(0.5), P90MS: l.quantile(0.9), P99MS: l.quantile(0.99),
+		Samples: l.count, Late: l.late, P50MS: l.quantile(0.5), P90MS: l.quantile(0.9), P99MS: l.quantile(0.99),
 		MaxMS: milliseconds(l.longest), DeadlineMS: deadline.Milliseconds(),
 	}
+}
+
+// String is the distribution in a line, for people.
+func (l Latency) String() string {
+	line := fmt.Sprintf("p50 %d ms, p90 %d ms, p99 %d ms, longest %d ms of %d calls; the soft deadline is %d ms",
+		l.P50MS, l.P90MS, l.P99MS, l.MaxMS, l.Samples, l.DeadlineMS)
+	if l.Late > 0 {
+		line += fmt.Sprintf(", and %d had no answer by then", l.Late)
+	}
+	return line
 }

@@ -2,7 +2,8 @@ package certification
 
 // Progress follows a run while its samples come in, so that it may end as soon as nothing that is still
 // missing can change the verdict. That is curtailed sampling: the verdict is the one that the whole run
-// would have had, so its error rate is too. It takes as much memory for many samples as for few.
+// would have had, so its error rate is too; provider trouble that calls never made could have met is left out of
+// account. It takes as much memory for many samples as for few.
 type Progress struct {
 	tally *tally
 	cases int
@@ -29,7 +30,7 @@ func (p *Progress) Certain() bool {
 }
 
 // Spent reports whether provider trouble has taken so much that the run cannot be conclusive.
-func (p *Progress) Spent() bool { return TroubleBudgetSpent(p.tally.troubled, p.tally.planned) }
+func (p *Progress) Spent() bool { return TroubleBudgetSpent(p.tally.disturbed, p.tally.planned) }
 
 // Taken is how many samples were counted.
 func (p *Progress) Taken() int { return p.tally.taken }

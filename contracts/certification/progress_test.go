@@ -194,6 +194,16 @@ func TestLatencyFigures(t *testing.T) {
 	g.Expect(l.DeadlineMS).To(Equal(int64(2000)))
 	g.Expect(l.Samples).To(Equal(100))
 	g.Expect(slices.IsSorted([]int64{l.P50MS, l.P90MS, l.P99MS, l.MaxMS})).To(BeTrue())
+	g.Expect(l.Late).To(BeZero())
+
+	for i := range 20 { // calls that were given up are the slowest of all, not left out
+		late := certification.Lost{Reason: "timeout", Took: 2001 * time.Millisecond, Late: true}
+		e.Samples[i].Lost = []certification.Lost{late, {Reason: "rate_limited", Took: time.Millisecond}}
+	}
+	l = certification.Judge(e).Latency
+	g.Expect(*l).To(And(HaveField("Samples", 120), HaveField("Late", 20), HaveField("MaxMS", int64(2001)), HaveField("P50MS", BeNumerically(">", 500))))
+	g.Expect(l.P90MS).To(BeNumerically(">=", 2000))
+	g.Expect(l.String()).To(HaveSuffix("longest 2001 ms of 120 calls; the soft deadline is 2000 ms, and 20 had no answer by then"))
 	e.Samples = nil
 	g.Expect(certification.Judge(e).Latency).To(BeNil())
 }

@@ -34,7 +34,8 @@ type Record struct {
 	SamplesPerCase  int              `json:"samples_a_case"` // as planned
 	Mutation        *Mutation        `json:"mutation"`       // what the checks were worth; null in records from before it was asked
 	PassAll         []float64        `json:"pass_all"`       // pass^k: the chance that k answers to one case are all good
-	Latency         *Latency         `json:"latency"`        // null where nothing was answered
+	Latency         *Latency         `json:"latency"`        // null where nothing was answered and nothing came late
+	Retried         []Finding        `json:"retried"`        // calls that ended in provider trouble and were made again, by reason
 	Enforcement     Enforcement      `json:"enforcement"`
 	Warnings        []Finding        `json:"warnings"` // what is worth knowing and changes no verdict
 	Cases           []CaseFigures    `json:"cases"`    // by name

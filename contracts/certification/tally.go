@@ -30,9 +30,11 @@ type tally struct {
 	planned                        int
 	prompt                         float64 // its threshold; the dimension is a census and not counted here
 	taken, troubled                int
+	disturbed                      int // of the samples: lost to trouble, or answered only after it
 	refused                        int // of the samples: the provider turned the call away for what it is
 	structure, business, roundTrip *rate
 	trouble, remarks               findings
+	retried                        findings // calls that trouble ended, and that were made again
 	cases                          map[string]*caseCount
 	latency                        latencies
 }
@@ -51,6 +53,7 @@ func newTally(planned int, thresholds Thresholds) *tally {
 func (t *tally) add(o Observation) {
 	t.taken++
 	t.caseOf(o.Case).add(o)
+	t.addLost(o)
 	own := []Finding{{Reason: o.Reason, Detail: o.Detail}}
 	switch o.Kind {
 	case Answered:
@@ -69,6 +72,23 @@ func (t *tally) add(o Observation) {
 	default:
 		t.troubled++
 		t.trouble.addSample(o, own)
+	}
+}
+
+// addLost counts the calls of a sample that ended in trouble.
+func (t *tally) addLost(o Observation) {
+	disturbed := o.Kind == Trouble
+	for i, lost := range o.Lost {
+		if lost.Late {
+			t.latency.addLate(lost.Took)
+		}
+		disturbed = disturbed || !lost.throttled()
+		if again := o.Kind != Trouble || i < len(o.Lost)-1; again {
+			t.retried.add(Finding{Reason: lost.Reason, Case: o.Case, Sample: o.Index, Detail: lost.Detail}, 1)
+		}
+	}
+	if disturbed {
+		t.disturbed++
 	}
 }
 
@@ -102,8 +122,8 @@ func (t *tally) judge(r *rate) Dimension {
 	}
 	found := findings{slices.Clone(r.findings.list)}
 	switch {
-	case TroubleBudgetSpent(t.troubled, t.planned):
-		found.addNote(FindingTroubleBudget, t.troubled, "it took more samples than a conclusive run may lose")
+	case TroubleBudgetSpent(t.disturbed, t.planned):
+		found.addNote(FindingTroubleBudget, t.disturbed, "it took more samples than a conclusive run may lose, or let them be answered only at another try")
 	case t.surelyPasses(r):
 		d.Status = StatusPassed
 	case t.surelyFails(r):

@@ -30,8 +30,7 @@ func factsOf(r certification.Record) []fact {
 		add("samples", fmt.Sprintf("%d of %d planned, %d a case", r.Taken, r.Planned, r.SamplesPerCase))
 	}
 	if l := r.Latency; l != nil {
-		add("latency", fmt.Sprintf("p50 %d ms, p90 %d ms, p99 %d ms, longest %d ms of %s; soft deadline %d ms",
-			l.P50MS, l.P90MS, l.P99MS, l.MaxMS, counted(l.Samples, "answer", "answers"), l.DeadlineMS))
+		add("latency", l.String())
 	}
 	var all []string
 	for i, f := range r.PassAll {

@@ -101,7 +101,7 @@ func TestHTMLShowsMatrixFiguresAndCases(t *testing.T) {
 	said := textOf(records[2])
 	for _, fact := range []string{
 		"invoices at p/org/m: rejected", "2 × the total, e.g. case חשבונית, sample 1", "m is served by m-2026", "12 of 40 planned, 5 a case",
-		"p50 210 ms", "longest 460 ms of 40 answers", "k = 1: 0.900, 2: 0.800", "temperature 0, max_tokens 1024, response format json_schema, system prompt as developer",
+		"p50 210 ms", "longest 460 ms of 40 calls", "k = 1: 0.900, 2: 0.800", "temperature 0, max_tokens 1024, response format json_schema, system prompt as developer",
 		"not available therereasoning", "harnessv1.2", "profile digestpro", "5 samples, 5 usable, 5 meet the schema, 3 pass every check; 1 lost to trouble of the provider", "refuse 9 of 10 wrong answers", "m-2026", "not sent", "2026-01-02T03:04:05Z",
 	} {
 		g.Expect(said).To(ContainSubstring(fact))

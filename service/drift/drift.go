@@ -1,9 +1,10 @@
 // Package drift says whether what a target answers today is still what was certified.
 //
 // It is the one place where that rule lives (DESIGN section 6): another served model than certified, or
-// more contract violations than declared, suspend a proof; a changed fingerprint alone is a warning.
+// more contract violations than declared, suspend a proof; a changed fingerprint alone is a warning, and so is a
+// model that is named where none was when it was certified.
 // It promises to be pure, and never to suspend for want of knowledge: a provider that does not name its
-// model, or a record that has none, is compared with nothing. Counting, and acting on what is found, is
+// model is compared with nothing. Counting, and acting on what is found, is
 // the store's, which asks inside the transaction that ends the attempt.
 package drift
 
@@ -67,6 +68,10 @@ func Single(certified Certified, answer Answer) Finding {
 	if differs(answer.SystemPrint, certified.Fingerprints) {
 		return Finding{Cause: CauseFingerprint, Detail: fmt.Sprintf(
 			"an answer has the fingerprint %q; certified was %s", answer.SystemPrint, quoted(certified.Fingerprints))}
+	}
+	if answer.ServedModel != "" && len(certified.ServedModels) == 0 {
+		return Finding{Cause: CauseServedModel, Detail: fmt.Sprintf(
+			"%q served an answer; no answer said which model it was of when it was certified", answer.ServedModel)}
 	}
 	return Finding{}
 }

@@ -1,6 +1,7 @@
 package certify
 
 import (
+	"cmp"
 	"hash/maphash"
 	"slices"
 	"strings"
@@ -51,6 +52,7 @@ type caseAccount struct {
 	answered bool
 	usage    int // the provider's count of its prompt, as first seen; 0 = not seen
 	differs  *certification.Check
+	alone    int // answers that meet the schema and were held against no expected one
 }
 
 func newAccount(pair Pair, options Options, bound *binding.Binding) *account {
@@ -118,6 +120,9 @@ func (a *account) count(l look) {
 	} else {
 		a.faulty += artifactExchanges(l.sample).Size() + len(l.read.outcome.Content)
 	}
+	if each, _ := a.pair.Contract.CaseNamed(o.Case); each.Expected == nil && o.Kind == certification.Answered && len(o.Structure) == 0 {
+		a.cases[o.Case].alone++
+	}
 	a.usage(l.sample, l.read)
 	a.sent(l)
 	a.served(l.sample, l.read)
@@ -143,12 +148,32 @@ func (a *account) again(sample Sample, read reading) certification.Observation {
 	return o
 }
 
+// answered says whether any answer with content arrived.
+func (a *account) answered() bool {
+	for _, known := range a.cases {
+		if known.answered {
+			return true
+		}
+	}
+	return false
+}
+
+// alone is how many answers were held against no expected one, and the first case of them.
+func (a *account) alone() (count int, first string) {
+	for _, each := range a.pair.Contract.Cases {
+		if n := a.cases[each.Name].alone; n > 0 {
+			count, first = count+n, cmp.Or(first, each.Name)
+		}
+	}
+	return count, first
+}
+
 // notFresh is what an answer shows that is no live evidence, for a reason; "" = it is.
 func notFresh(o certification.Observation, why string) certification.Observation {
 	if o.Kind != certification.Answered || why == "" {
 		return o
 	}
-	return certification.Observation{Case: o.Case, Index: o.Index, Kind: certification.Unusable, Reason: reasonNotFresh, Detail: why}
+	return certification.Observation{Case: o.Case, Index: o.Index, Kind: certification.Unusable, Reason: reasonNotFresh, Detail: why, Lost: o.Lost}
 }
 
 func good(o certification.Observation) bool {

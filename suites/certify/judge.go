@@ -24,7 +24,7 @@ func Judge(e Evidence) (certification.Record, error) {
 	record.ID = id.String()
 	record.Verdict, record.Dimensions = judgement.Verdict, judgement.Dimensions
 	record.PassAll, record.Latency, record.Enforcement = judgement.PassAll, judgement.Latency, e.enforcement()
-	record.Cases = judgement.Cases
+	record.Cases, record.Retried = judgement.Cases, judgement.Retried
 	record.Planned, record.Taken, record.SamplesPerCase = planned(e.Pair, e.Options), e.account.tally.Taken(), samplesPerCase(e.Pair, e.Options)
 	tried := worthOf(e.Pair.Contract).mutation
 	record.Mutation = &tried

@@ -16,6 +16,7 @@ func (a *account) observe(sample Sample, read reading) certification.Observation
 	o := certification.Observation{
 		Case: sample.Case, Index: sample.Index,
 		Kind: certification.Unusable, Reason: string(read.outcome.Reason), Detail: read.outcome.Detail,
+		Lost: sample.lost(a.pair, read),
 	}
 	switch {
 	case read.trouble:

@@ -163,6 +163,40 @@ var personalities = []expectation{
 		dimension: certification.DimensionRoundTrip, reason: "unauthorized",
 	},
 	{
+		model: "unauthorized:400", verdict: certification.Inconclusive, statuses: statuses{notJudged, notJudged, notJudged, notJudged},
+		dimension: certification.DimensionRoundTrip, reason: "unauthorized",
+	},
+	{
+		model: "unauthorized:402", verdict: certification.Inconclusive, statuses: statuses{notJudged, notJudged, notJudged, notJudged},
+		dimension: certification.DimensionRoundTrip, reason: "unauthorized",
+	},
+	{
+		model: "unauthorized:403", verdict: certification.Inconclusive, statuses: statuses{notJudged, notJudged, notJudged, notJudged},
+		dimension: certification.DimensionRoundTrip, reason: "unauthorized",
+	},
+	{
+		model: "refusing:prompt", verdict: certification.Rejected, statuses: statuses{notJudged, notJudged, notJudged, failed},
+		dimension: certification.DimensionRoundTrip, reason: "refused",
+	},
+	{
+		model: "overloaded:501", verdict: certification.Inconclusive, statuses: statuses{notJudged, notJudged, notJudged, notJudged},
+		dimension: certification.DimensionRoundTrip, reason: "server_error",
+	},
+	{
+		model: "overloaded:505", verdict: certification.Inconclusive, statuses: statuses{notJudged, notJudged, notJudged, notJudged},
+		dimension: certification.DimensionRoundTrip, reason: "server_error",
+	},
+	{
+		model: "hesitating", timeout: 50 * time.Millisecond, verdict: certification.Inconclusive,
+		statuses:  statuses{"", notJudged, notJudged, notJudged},
+		dimension: certification.DimensionRoundTrip, reason: "provider_trouble", warning: "retried_calls",
+	},
+	{
+		model: "hesitating:30", timeout: 2 * time.Second, verdict: certification.Certified,
+		statuses: statuses{passed, passed, passed, passed}, warning: "retried_calls",
+	},
+	{model: "anonymous", verdict: certification.Certified, statuses: statuses{passed, passed, passed, passed}, warning: "served_model_unknown"},
+	{
 		model: "no such model", verdict: certification.Rejected, statuses: statuses{notJudged, notJudged, notJudged, failed},
 		dimension: certification.DimensionRoundTrip, reason: "profile_error",
 	},

@@ -3,6 +3,7 @@ package certify
 import (
 	"time"
 
+	"github.com/fallproof/fallproof/contracts/certification"
 	"github.com/fallproof/fallproof/providers"
 )
 
@@ -29,9 +30,33 @@ func (s Sample) reading(p Pair) reading {
 			Verdict: providers.Failed, Reason: providers.ReasonNotSent, Detail: s.Unrenderable,
 		}}
 	}
-	ex := s.Seen.answered()
-	out := providers.Classify(ex, providers.Rules{ServerErrors: p.ServerErrors, Now: ex.Finished})
+	return s.Seen.reading(p, time.Duration(s.DeadlineMS)*time.Millisecond)
+}
+
+// lost are the calls of a sample that ended in trouble.
+func (s Sample) lost(p Pair, last reading) []certification.Lost {
+	var lost []certification.Lost
 	deadline := time.Duration(s.DeadlineMS) * time.Millisecond
+	for _, before := range s.Before {
+		lost = append(lost, before.lost(before.reading(p, deadline), deadline))
+	}
+	if last.trouble {
+		lost = append(lost, s.Seen.lost(last, deadline))
+	}
+	return lost
+}
+
+func (s Seen) lost(read reading, deadline time.Duration) certification.Lost {
+	took := s.Finished.Sub(s.Started)
+	return certification.Lost{
+		Reason: string(read.outcome.Reason), Detail: read.outcome.Detail, Took: took,
+		Late: read.outcome.Reason == providers.ReasonTimeout || deadline > 0 && took > deadline,
+	}
+}
+
+func (s Seen) reading(p Pair, deadline time.Duration) reading {
+	ex := s.answered()
+	out := providers.Classify(ex, providers.Rules{ServerErrors: p.ServerErrors, Now: ex.Finished})
 	if took := ex.Finished.Sub(ex.Started); deadline > 0 && took > deadline && out.Verdict == providers.Succeeded {
 		// The service would have called it unknown by then, whatever came later.
 		out.Verdict, out.Reason = providers.InDoubt, providers.ReasonTimeout

@@ -97,6 +97,9 @@ func figures(text io.Writer, record certification.Record, earlier string, show f
 			fmt.Fprintf(text, "    %s\n", line)
 		}
 	}
+	if record.Latency != nil {
+		fmt.Fprintf(text, "  latency     %s\n", record.Latency)
+	}
 	for _, f := range record.Warnings {
 		fmt.Fprintf(text, "  %s\n", warning(f, show))
 	}

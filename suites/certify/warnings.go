@@ -20,9 +20,13 @@ const (
 	warningAlias             = "model_alias"         // the model's name stands for another one, which may change
 	warningSeveral           = "several_models"      // more than one model served the run
 	warningFingerprints      = "several_fingerprints"
-	warningNotLive           = "not_live"           // declared as live, and answered by this machine or a simulator
-	warningReplayed          = "replayed"           // nobody was called
-	warningRecordedSimulated = "recorded_simulated" // and it was no live provider that was recorded
+	warningNotLive           = "not_live"              // declared as live, and answered by this machine or a simulator
+	warningRetried           = "retried_calls"         // calls ended in provider trouble, and were made again
+	warningUnnamed           = "served_model_unknown"  // no answer said which model it is of
+	warningRulesAlone        = "judged_by_rules_alone" // cases have no expected answer: only the checks' rules were held against theirs
+	warningNoFloor           = "mutation_floor_off"    // the contract asks nothing of its checks
+	warningReplayed          = "replayed"              // nobody was called
+	warningRecordedSimulated = "recorded_simulated"    // and it was no live provider that was recorded
 )
 
 // enforcement compares what the target made of an order to break the schema with what it made of it
@@ -74,8 +78,43 @@ func (e Evidence) warnings(record certification.Record) []certification.Finding 
 	} else if len(models) == 1 && models[0] != record.Target.Model {
 		warn(warningAlias, fmt.Sprintf("%s is served by %s, and may be served by another one tomorrow", record.Target.Model, models[0]))
 	}
+	if len(record.ServedModels) == 0 && e.account.answered() {
+		warn(warningUnnamed, "no answer says which model it is of: that another one is served can never be seen")
+	}
 	if prints := record.Fingerprints; len(prints) > 1 {
 		warn(warningFingerprints, fmt.Sprintf("%d configurations of the provider answered: %q", len(prints), prints))
+	}
+	return slices.Concat(found, e.retried(record), e.unproven(record))
+}
+
+// retried says that the provider did not answer every call, whatever became of the samples.
+func (e Evidence) retried(record certification.Record) []certification.Finding {
+	if len(record.Retried) == 0 {
+		return nil
+	}
+	one := certification.Finding{Reason: warningRetried}
+	var why []string
+	for _, f := range record.Retried {
+		one.Count += f.Count
+		why = append(why, fmt.Sprintf("%s × %d", f.Reason, f.Count))
+	}
+	one.Detail = "calls that ended in provider trouble were made again, and would be attempts that fail or are in doubt: " + strings.Join(why, ", ")
+	return []certification.Finding{one}
+}
+
+// unproven says where the business figure proves less than it seems to.
+func (e Evidence) unproven(record certification.Record) []certification.Finding {
+	var found []certification.Finding
+	if alone, first := e.account.alone(); alone > 0 {
+		found = append(found, certification.Finding{
+			Reason: warningRulesAlone, Count: alone, Case: first,
+			Detail: "answers to cases that expect none in particular: they were held against the checks' rules alone",
+		})
+	}
+	if m := record.Mutation; m != nil && m.Floor == 0 {
+		found = append(found, certification.Finding{
+			Reason: warningNoFloor, Count: 1, Detail: fmt.Sprintf("the contract's mutation_floor is 0: its checks refuse %d of %d wrong answers", m.Killed, m.Total),
+		})
 	}
 	return found
 }

@@ -18,6 +18,7 @@ var drifts = []behaviour{
 	{"violations above the declared rate suspend the proof, on enough answers of its window", violationsSuspend},
 	{"of answers that come together the last one counts them all", violationsTogether},
 	{"a changed fingerprint warns once and asks for a re-certification", fingerprintWarns},
+	{"a model that is named where none was warns once and asks for a re-certification", namedModelWarns},
 	{"an answer to what was sent before the record was issued says nothing about it", answersUnderTheOldRecord},
 	{"a proof that was renewed while its answer was stored is not suspended for it", renewedMeanwhile},
 	{"an answer that does not end its attempt, or that nobody watches, suspends nothing", notWatched},
@@ -181,6 +182,16 @@ func violationsTogether(w *world) {
 		w.Expect(w.reasons(primary)).To(HaveExactElements(certification.Suspended))
 		w.Expect(w.happened(id)).To(ConsistOf("suspended contract_violations", "recertification_requested suspended"))
 	}
+}
+
+func namedModelWarns(w *world) {
+	id := w.certifyAs(primary, nil, nil)
+	for _, model := range []string{"", "large-1", "large-2"} {
+		w.apply(w.watched(w.create().Attempt.Ref, tolerant, model, ""))
+	}
+	w.Expect(w.reasons(primary)).To(BeEmpty(), "it goes on standing")
+	w.Expect(w.happened(id)).To(ConsistOf("fingerprint_changed served_model_changed", "recertification_requested fingerprint_changed"))
+	w.Expect(w.requests(primary)).To(HaveLen(1))
 }
 
 func fingerprintWarns(w *world) {

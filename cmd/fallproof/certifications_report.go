@@ -24,6 +24,9 @@ func (p *program) certificationsReportCommand() *cobra.Command {
 		Example: "  fallproof certifications report 0197b1c4-0000-7000-8000-000000000000 --html report.html\n" +
 			"  fallproof certifications report 0197b1c4-0000-7000-8000-000000000000 0197c2d5-0000-7000-8000-000000000000 --filter-failing",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := distinctFiles(reportFile{"html", html}, reportFile{"markdown", markdown}); err != nil {
+				return usage(err)
+			}
 			return p.withStore(cmd.Context(), nil, func(c *config.Config, s store.Store) error {
 				shown, err := reportOf(cmd.Context(), c, s, args)
 				if err != nil {

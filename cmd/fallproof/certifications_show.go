@@ -111,7 +111,7 @@ func (p *program) describe(r store.StoredRecord, worth worth) string {
 		line("checks", fmt.Sprintf("refuse %d of %d wrong answers, %.2f; %.2f is asked", m.Killed, m.Total, m.Score, m.Floor))
 	}
 	if e := r.Evidence; e != nil {
-		line("evidence", fmt.Sprintf("%d samples, sha256 %s: fallproof certifications evidence %s", e.Samples, e.Digest, r.ID))
+		line("evidence", fmt.Sprintf("%d samples, sha256 %s: %s", e.Samples, e.Digest, p.command("certifications evidence "+r.ID)))
 	}
 	for _, d := range r.Dimensions {
 		fmt.Fprintf(&text, "\n%s: %s\n", p.paint(strong, d.Name), visible(figure(d)))

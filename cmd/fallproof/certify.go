@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fallproof/fallproof/contracts"
 	"github.com/fallproof/fallproof/service/config"
 	"github.com/fallproof/fallproof/service/store"
 	"github.com/fallproof/fallproof/suites/certify"
@@ -102,8 +103,8 @@ func (p *program) certifyCommand() *cobra.Command {
 // check refuses what contradicts itself before anything is opened.
 func (f certifyFlags) check(given func(flag string) bool) error {
 	switch {
-	case given("samples") && f.samples < 1:
-		return fmt.Errorf("--samples %d: want at least 1", f.samples)
+	case given("samples") && (f.samples < 1 || f.samples > contracts.MostSamples):
+		return fmt.Errorf("--samples %d: want a whole number from 1 to %d", f.samples, contracts.MostSamples)
 	case given("record") && f.record == "":
 		return errors.New("--record: want a folder")
 	case given("replay") && f.replay == "":
@@ -115,7 +116,7 @@ func (f certifyFlags) check(given func(flag string) bool) error {
 			return fmt.Errorf("--replay: %w", err)
 		}
 	}
-	return nil
+	return distinctFiles(reportFile{"junit", f.junit}, reportFile{"json", f.json}, reportFile{"html", f.html}, reportFile{"markdown", f.markdown})
 }
 
 // begun tells whether a run was opened: only then is there something to go on with.
@@ -143,6 +144,7 @@ func (p *program) certify(ctx context.Context, s store.Store, pairs []certify.Pa
 		Record: flags.record, Replay: flags.replay, Version: programVersion(), RunBy: who, RunOn: where,
 		Out: p.stdout, Terminal: isTerminal(p.stdout), JUnit: flags.junit, JSON: flags.json,
 		HTML: flags.html, Markdown: flags.markdown, FilterFailing: flags.filterFailing,
+		Command: p.command,
 	})
 	var incomplete *certify.IncompleteError
 	var samples *certify.SamplesError

@@ -44,18 +44,14 @@ func (p *program) newContract(name, dir string) error {
 		fmt.Fprintln(&text, filepath.Join(dir, name, filepath.FromSlash(file)))
 	}
 	fmt.Fprintln(&text, "\nNext:")
-	flag, file := "", cmp.Or(p.configPath, config.DefaultPath)
-	if p.configPath != "" {
-		flag = " --config " + p.configPath
-	}
+	file := cmp.Or(p.configPath, config.DefaultPath)
 	if !samePath(dir, configured) {
 		fmt.Fprintf(&text, "  in %s, in place of the shipped contracts:\n    contracts: %s\n", file, asWritten(dir, file))
 	}
 	fmt.Fprintf(&text, "  in %s, who serves it:\n    routes:\n      %s: {primary: PROVIDER/MODEL}\n", file, name)
-	for _, next := range []string{"lint " + name, "show " + name + " --case 'two articles and a day'"} {
-		fmt.Fprintf(&text, "  fallproof contracts %s%s\n", next, flag)
+	for _, next := range []string{"contracts lint " + name, "contracts show " + name + " --case 'two articles and a day'", "certify --contract " + name} {
+		fmt.Fprintf(&text, "  %s\n", p.command(next))
 	}
-	fmt.Fprintf(&text, "  fallproof certify --contract %s%s\n", name, flag)
 	return p.print(text.String())
 }
 

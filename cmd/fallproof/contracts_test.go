@@ -122,3 +122,19 @@ func TestShowRefuses(t *testing.T) {
 	s.Expect(routeless.code).To(gomega.Equal(exitUsage))
 	s.Expect(routeless.stderr).To(gomega.ContainSubstring("name a target with --target"))
 }
+
+// Whoever certifies by a contract that is worth too little is told the command that shows why, with the
+// configuration that the contract stands in.
+func TestCertifySaysWhereToLookOfAContractBelowItsFloor(t *testing.T) {
+	s := newTerminal(t)
+	s.must("contracts", "new", "orders", "--dir", "contracts")
+	s.write("my orders.yaml", strings.Replace(orders, "    api_key_env: NOWHERE_TO_BE_FOUND\n", "", 1))
+	s.write("contracts/orders/contract.yaml", strings.Replace(s.read("contracts/orders/contract.yaml"), "sameSet(output.items, expected.items)", "true", 1))
+	refused := s.refuses(exitUsage, "certify", "--contract", "orders", "--target", "alpha/large", "--config", "my orders.yaml")
+	s.Expect(refused).To(gomega.MatchRegexp("below its mutation_floor 0.8; `(.*)` lists those that pass$"))
+	advised := refused[strings.Index(refused, "`")+1 : strings.LastIndex(refused, "`")]
+	s.Expect(advised).To(gomega.Equal("fallproof contracts lint orders --config 'my orders.yaml'"))
+	s.canType(advised)
+	listed := s.run("contracts", "lint", "orders", "--config", "my orders.yaml")
+	s.Expect(listed.stdout).To(gomega.ContainSubstring("    passes: "))
+}

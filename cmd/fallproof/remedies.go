@@ -140,14 +140,19 @@ func (of patient) pair() string {
 	return "--contract " + typed(of.contract) + " --target " + typed(of.target.String())
 }
 
-// command is a line to type, with the configuration that this one was asked with.
-func (of patient) command(rest string) string {
+func (of patient) command(rest string) string { return commandWith(of.file, rest) }
+
+// commandWith is a line to type, with the configuration file that this one was asked with; "" = none was named.
+func commandWith(file, rest string) string {
 	line := "fallproof " + rest
-	if of.file != "" {
-		line += " --config " + typed(of.file)
+	if file != "" {
+		line += " --config " + typed(file)
 	}
 	return line
 }
+
+// command is a line to type after this one.
+func (p *program) command(rest string) string { return commandWith(p.configPath, rest) }
 
 func (of patient) configure(format string, args ...any) string {
 	return "in " + cmp.Or(of.file, config.DefaultPath) + ": " + fmt.Sprintf(format, args...)

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/fallproof/fallproof/contracts"
 )
 
 // exits are the codes of a verb, as its help text lists them.
@@ -62,9 +64,14 @@ func wrongArguments(cmd *cobra.Command, args []string, err error) error {
 func wrongFlag(cmd *cobra.Command, err error) error {
 	var invalid *pflag.InvalidValueError
 	if errors.As(err, &invalid) {
-		want := map[string]string{"int": "a whole number", "bool": "true or false", "duration": "a duration such as 90s"}[invalid.GetFlag().Value.Type()]
-		if want != "" {
-			return fmt.Errorf("--%s %q: want %s", invalid.GetFlag().Name, invalid.GetValue(), want)
+		fault := map[string]string{"int": "want a whole number", "bool": "want true or false"}[invalid.GetFlag().Value.Type()]
+		if invalid.GetFlag().Value.Type() == "duration" {
+			if _, err := contracts.ParseDuration(invalid.GetValue(), "90s"); err != nil {
+				fault = err.Error()
+			}
+		}
+		if fault != "" {
+			return fmt.Errorf("--%s %q: %s", invalid.GetFlag().Name, invalid.GetValue(), fault)
 		}
 	}
 	return fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())

@@ -59,6 +59,9 @@ type Options struct {
 	Markdown string    // file for a comment; "" = none
 	Verbose  bool      // Ginkgo's own report goes to Out as well
 
+	// Command is a verb and its arguments as a line to type here, for what errors advise; nil = without more.
+	Command func(rest string) string
+
 	FilterFailing bool // leaves what is certified out of all these files
 
 	Retry Retry
@@ -72,11 +75,14 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Record != "" && o.Replay != "" {
 		return o, fmt.Errorf("certify: a replay cannot be recorded again")
 	}
-	if o.Samples < 0 {
-		return o, fmt.Errorf("certify: %d samples; want at least 1, or 0 for what the contract says", o.Samples)
+	if o.Samples < 0 || o.Samples > contracts.MostSamples {
+		return o, fmt.Errorf("certify: %d samples; want 1 to %d, or 0 for what the contract says", o.Samples, contracts.MostSamples)
 	}
 	if o.Out == nil {
 		o.Out = io.Discard
+	}
+	if o.Command == nil {
+		o.Command = func(rest string) string { return "fallproof " + rest }
 	}
 	if o.RunName == "" {
 		fresh, err := uuid.NewV7()

@@ -3,10 +3,12 @@ package certify_test
 import (
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	. "github.com/onsi/gomega"
 
+	"github.com/fallproof/fallproof/contracts"
 	"github.com/fallproof/fallproof/service/config"
 	"github.com/fallproof/fallproof/suites/certify"
 )
@@ -108,15 +110,31 @@ func TestPairsCarryTheProvider(t *testing.T) {
 	release()
 }
 
+// oneAnswer is a contract whose schema allows a single answer.
+func oneAnswer(t *testing.T) *contracts.Contract {
+	t.Helper()
+	c, err := contracts.Load(fstest.MapFS{
+		"sure/contract.yaml": {Data: []byte("name: sure\nmessages: [{role: user, content: '{{ .text }}'}]\nschema: schema.json\n" +
+			"checks: [{name: yes, expr: output.ok == true}]\nthresholds: {prompt: 1.0, structure: 0.5, business: 0.5, round_trip: 0.5}\nvalid_for: 24h\ncases: cases/\n")},
+		"sure/schema.json":    {Data: []byte(`{"type": "object", "properties": {"ok": {"const": true}}, "required": ["ok"], "additionalProperties": false}`)},
+		"sure/cases/one.yaml": {Data: []byte("name: one\ninput: {text: Are you sure?}\nexpected: {ok: true}\n")},
+	}, "sure")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
 // What cannot be run is refused before anybody is called and without using up the process's one run.
 func TestRunRefuses(t *testing.T) {
 	w := newWorld(t)
 	pair := w.pair("support-triage", "faithful")
 	deaf := pair
 	deaf.Timeout = 0
-	weak, blind := pair, pair
+	weak, blind, sure := pair, pair, pair
 	weak.Contract = w.changed("support-triage", `output.category == expected.category`, "true")
 	blind.Contract = w.changed("support-triage", `expected: \{[^}]*\}`, "")
+	sure.Contract = oneAnswer(t)
 	for _, row := range []struct {
 		name   string
 		change func(*certify.Options)
@@ -130,9 +148,15 @@ func TestRunRefuses(t *testing.T) {
 			"contract support-triage can certify nothing: mutation score 0."},
 		{"where the wrong answers are listed", func(o *certify.Options) { o.Pairs = []certify.Pair{weak} },
 			"below its mutation_floor 0.8; `fallproof contracts lint support-triage` lists those that pass"},
+		{"where that is, with a configuration of its own", func(o *certify.Options) {
+			o.Pairs, o.Command = []certify.Pair{weak}, func(rest string) string { return "fallproof " + rest + " --config my.yaml" }
+		}, "`fallproof contracts lint support-triage --config my.yaml` lists those that pass"},
 		{"no expected answers", func(o *certify.Options) { o.Pairs = []certify.Pair{blind} },
-			"mutation score 0: no case has an expected answer, so the checks have never been tried, below its mutation_floor 0.8"},
+			"mutation score 0: no case has an expected answer, so the checks have never been tried, below its mutation_floor 0.8; give its cases their expected answers"},
+		{"nothing in an expected answer that can be wrong", func(o *certify.Options) { o.Pairs = []certify.Pair{sure} },
+			"no wrong answer can be derived from the expected ones that satisfies the schema, below its mutation_floor 0.8; give its cases expected answers in which"},
 		{"negative samples", func(o *certify.Options) { o.Samples = -1 }, "-1 samples"},
+		{"more samples than a contract may ask for", func(o *certify.Options) { o.Samples = contracts.MostSamples + 1 }, "10001 samples; want 1 to 10000"},
 		{"a file that cannot be written", func(o *certify.Options) { o.JUnit = t.TempDir() + "/no/such/folder/junit.xml" }, "output file"},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -108,7 +108,7 @@ func Run(ctx context.Context, options Options) (Result, error) {
 	if err := checkPairs(options.Pairs); err != nil {
 		return result, err
 	}
-	if err := checkWorth(options.Pairs); err != nil {
+	if err := checkWorth(options); err != nil {
 		return result, err
 	}
 	if err := errors.Join(writable(options.JUnit), writable(options.JSON), writable(options.HTML), writable(options.Markdown), writableFolder(options.Record)); err != nil {

@@ -18,11 +18,11 @@ type FloorError struct {
 	Contract string
 	Words    string // the score
 	Floor    float64
+	Remedy   string // what to do, or the command that shows more
 }
 
 func (e *FloorError) Error() string {
-	return fmt.Sprintf("contract %s can certify nothing: %s, below its mutation_floor %v; `fallproof contracts lint %s` lists those that pass",
-		e.Contract, e.Words, e.Floor, e.Contract)
+	return fmt.Sprintf("contract %s can certify nothing: %s, below its mutation_floor %v; %s", e.Contract, e.Words, e.Floor, e.Remedy)
 }
 
 // worths are scores by a contract's digest: each contract is tried once in a process, however many targets
@@ -62,11 +62,22 @@ func try(c *contracts.Contract) worth {
 	return w
 }
 
+// remedy is what a contract below its floor lacks. Only where wrong answers were tried are there some to list.
+func (w worth) remedy(contract string, command func(string) string) string {
+	switch {
+	case w.cases == 0:
+		return "give its cases their expected answers"
+	case w.mutation.Total == 0:
+		return "give its cases expected answers in which something can be wrong, or say mutation_floor: 0 where nothing can"
+	}
+	return fmt.Sprintf("`%s` lists those that pass", command("contracts lint "+contract))
+}
+
 // checkWorth refuses contracts below their floor, all of them at once.
-func checkWorth(pairs []Pair) error {
+func checkWorth(options Options) error {
 	var faults []error
 	asked := map[*contracts.Contract]bool{}
-	for _, p := range pairs {
+	for _, p := range options.Pairs {
 		if asked[p.Contract] {
 			continue
 		}
@@ -77,7 +88,7 @@ func checkWorth(pairs []Pair) error {
 			faults = append(faults, fmt.Errorf("contract %s: %w", p.Contract.Name, w.err))
 		case w.mutation.Score < w.mutation.Floor:
 			words := mutation.Words(w.mutation.Killed, w.mutation.Total, w.cases)
-			faults = append(faults, &FloorError{p.Contract.Name, words, w.mutation.Floor})
+			faults = append(faults, &FloorError{p.Contract.Name, words, w.mutation.Floor, w.remedy(p.Contract.Name, options.Command)})
 		}
 	}
 	return errors.Join(faults...)

@@ -125,7 +125,11 @@ func (p *program) judged(ctx context.Context, c *config.Config, s store.Store, c
 		Warnings: listed(status.Warnings), RecordWarnings: []certification.Finding{}, Events: listed(status.Events),
 	}
 	_, routed := c.Routes[contract.Name]
-	of := patient{contract: v.Contract, target: target, role: v.Role, accepted: c.Server.AcceptSources, routed: routed, file: p.configPath}
+	profile, _ := c.Profile(target)
+	of := patient{
+		contract: v.Contract, target: target, role: v.Role, declared: profile.Source,
+		accepted: c.Server.AcceptSources, routed: routed, file: p.configPath,
+	}
 	if status.CertificationID != "" {
 		record, err := s.Record(ctx, status.CertificationID)
 		if err != nil {

@@ -92,6 +92,19 @@ var remedyRows = []struct {
 		Then: certifyPair, Or: "in fallproof.yaml: server.accept_sources: [live, simulated]" + enough, See: showRecord}},
 	{reason: certification.SourceNotAccepted, name: "a replay", change: func(of *patient) { of.record.Source = providers.SourceReplay }, want: remedy{
 		Fix: certifyPair, Or: "in fallproof.yaml: server.accept_sources: [live, replay]" + enough, See: showRecord}},
+	{reason: certification.SourceNotAccepted, name: "a replay of what this machine had answered", change: func(of *patient) {
+		of.record.Source, of.declared = providers.SourceReplay, providers.SourceLive
+		of.record.Warnings = []certification.Finding{
+			{Reason: "not_live", Count: 1, Detail: "127.0.0.1 is this machine; where …"}, {Reason: "replayed", Count: 1}, {Reason: "recorded_simulated", Count: 1, Detail: "127.0.0.1 is this machine; where …"},
+		}
+	}, want: remedy{
+		Fix: certifyPair, Or: "in fallproof.yaml: server.accept_sources: [live, replay], where even a recording of no live provider is enough", See: showRecord}},
+	{reason: certification.SourceNotAccepted, name: "a replay, and the provider is a simulated one", change: func(of *patient) {
+		of.record.Source, of.declared = providers.SourceReplay, providers.SourceSimulated
+		of.record.Warnings = []certification.Finding{{Reason: "replayed", Count: 1}, {Reason: "recorded_simulated", Count: 1, Detail: "a simulator answered"}}
+	}, want: remedy{
+		Fix:  "in fallproof.yaml: a base_url that leads to a live provider, and source: live, under providers.sim",
+		Then: certifyPair, Or: "in fallproof.yaml: server.accept_sources: [live, replay], where even a recording of no live provider is enough", See: showRecord}},
 	{reason: certification.SourceNotAccepted, name: "live, where simulations alone count",
 		change: func(of *patient) {
 			of.record.Source, of.accepted = providers.SourceLive, []providers.Source{providers.SourceSimulated}

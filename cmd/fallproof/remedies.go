@@ -46,6 +46,7 @@ type patient struct {
 	target   providers.Target
 	role     string
 	record   *certification.Record // that its proof rests on; nil where there is none
+	declared providers.Source      // of the provider, in the configuration
 	accepted []providers.Source
 	routed   bool   // the contract has a route
 	file     string // of the configuration, as it was named with --config; "" = not named
@@ -86,18 +87,27 @@ func (of patient) otherSource(r *remedy) {
 	accept := func(more providers.Source) string {
 		return of.configure("server.accept_sources: [%s]", strings.Join(words(append(slices.Clone(of.accepted), more)), ", "))
 	}
+	enough := ", where such proofs are enough"
+	elsewhere := of.configure("a base_url that leads to a live provider, and source: live, under providers.%s", of.target.Provider)
 	switch {
 	case of.record == nil:
 		return
 	case of.record.Source == providers.SourceLive:
 		r.Fix = accept(providers.SourceLive)
 		return
+	case of.record.Source == providers.SourceReplay: // whatever was recorded: a replay never becomes live, and a run without one may be
+		if of.declared == providers.SourceSimulated {
+			r.Fix, r.Then = elsewhere, of.certify()
+		}
+		if certify.RecordedSimulated(*of.record) {
+			enough = ", where even a recording of no live provider is enough"
+		}
 	case certify.AnsweredByThisMachine(*of.record):
 		r.Fix, r.Then = of.configure("live_on_loopback: true under providers.%s, where a real model listens on this machine", of.target.Provider), of.certify()
 	case of.record.Source == providers.SourceSimulated:
-		r.Fix, r.Then = of.configure("a base_url that leads to a live provider, and source: live, under providers.%s", of.target.Provider), of.certify()
+		r.Fix, r.Then = elsewhere, of.certify()
 	}
-	r.Or = accept(of.record.Source) + ", where such proofs are enough"
+	r.Or = accept(of.record.Source) + enough
 }
 
 // failed is what the record rejects the target for.

@@ -34,6 +34,11 @@ func (e Evidence) sayReplayed(record *certification.Record) {
 	}
 }
 
+// RecordedSimulated says whether a record is of a replay, and it was no live provider that had been recorded.
+func RecordedSimulated(record certification.Record) bool {
+	return slices.ContainsFunc(record.Warnings, func(f certification.Finding) bool { return f.Reason == warningRecordedSimulated })
+}
+
 // others are the calls that are no samples of cases.
 func (e Evidence) others() []Sample {
 	var others []Sample

@@ -69,6 +69,32 @@ func TestIntegersBeyond2To53StayExact(t *testing.T) {
 	g.Expect(findings).To(BeEmpty())
 }
 
+// What overflows a double, or underflows to zero, is no fault of JSON, and is not what its readers get.
+func TestNumbersBeyondDoublesAreNamed(t *testing.T) {
+	const overflows, vanishes = "readers that use doubles refuse it, or read infinity", "readers that use doubles read 0"
+	integer := "1" + strings.Repeat("0", 309)
+	for literal, becomes := range map[string]string{
+		"1e400": overflows, "-1e400": overflows, "1.8e308": overflows, integer: overflows,
+		"1e-400": vanishes, "-1.5E-399": vanishes, "0." + strings.Repeat("0", 330) + "1": vanishes,
+		"1.7e308": "", "5e-324": "", "0": "", "-0.0": "", "0e400": "", "0.000e-999": "", "1e300": "",
+	} {
+		g := NewWithT(t)
+		answer, findings := compile(t, schema).Judge(`{"id": 1, "tags": [{"n": ` + literal + `}]}`)
+		g.Expect(findings).To(BeEmpty(), literal)
+		if becomes == "" {
+			g.Expect(structure.Remarks(answer)).To(BeEmpty(), literal)
+			continue
+		}
+		shown := literal
+		if len(shown) > 60 {
+			shown = shown[:60] + "…"
+		}
+		g.Expect(structure.Remarks(answer)).To(HaveExactElements(structure.Finding{
+			Reason: structure.BeyondDouble, InstancePath: "/tags/0/n", Detail: shown + " is beyond what a double can hold: " + becomes,
+		}))
+	}
+}
+
 func TestJudgeNamesTheReason(t *testing.T) {
 	checker := compile(t, schema)
 	for _, row := range []struct {

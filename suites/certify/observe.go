@@ -54,7 +54,7 @@ func (a *account) content(o *certification.Observation, out providers.Outcome) {
 		return
 	}
 	for _, remark := range structure.Remarks(answer) {
-		o.Remarks = append(o.Remarks, certification.Finding{Reason: string(remark.Reason), Detail: remark.InstancePath + ": " + remark.Detail})
+		o.Remarks = append(o.Remarks, certification.Finding{Reason: string(remark.Reason), Detail: oneLine(remark.InstancePath + ": " + remark.Detail)})
 	}
 	tested, _ := a.pair.Contract.CaseNamed(o.Case)
 	for _, fault := range a.binding.Business().Judge(tested.Input, answer, tested.Expected) {

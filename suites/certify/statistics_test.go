@@ -39,28 +39,31 @@ func TestAModelThatIsWrongOnceInTwenty(t *testing.T) {
 	}
 }
 
-// An integer beyond 2^53 reaches the checks exactly and the record as a remark.
-func TestIntegersBeyond2To53(t *testing.T) {
+// A number that doubles do not hold reaches the checks exactly and the record as a remark.
+func TestNumbersThatDoublesDoNotHold(t *testing.T) {
 	g, w := NewWithT(t), newWorld(t)
 	pair := w.pair("support-triage", "bank")
 	w.simulator.SetPersonality("bank", simulator.Personality{Kind: simulator.Faithful})
 	ledger := *pair.Contract
-	ledger.Schema = []byte(`{"type": "object", "properties": {"account": {"type": "integer", "const": 9007199254740993}},
-		"required": ["account"], "additionalProperties": false}`)
+	ledger.Schema = []byte(`{"type": "object", "properties": {"account": {"type": "integer", "const": 9007199254740993}, "share": {"type": "number", "const": 1e-400}},
+		"required": ["account", "share"], "additionalProperties": false}`)
 	ledger.Checks = []contracts.Check{
 		{Name: "exact", Expr: `output.account == 9007199254740993`},
 		{Name: "not its neighbour", Expr: `output.account != 9007199254740992`},
 	}
 	ledger.Cases = nil
 	for _, each := range pair.Contract.Cases {
-		each.Expected = map[string]any{"account": value.Number("9007199254740993")}
+		each.Expected = map[string]any{"account": value.Number("9007199254740993"), "share": value.Number("1e-400")}
 		ledger.Cases = append(ledger.Cases, each)
 	}
 	pair.Contract = &ledger
 	record, _ := w.certify(pair, w.options())
 	g.Expect(record.Verdict).To(Equal(certification.Certified), "%+v", record.Dimensions)
-	g.Expect(record.Warnings).To(ContainElement(And(
+	g.Expect(record.Warnings).To(ContainElements(And(
 		HaveField("Reason", "unsafe_integer"), HaveField("Count", 40),
 		HaveField("Detail", ContainSubstring("/account: 9007199254740993 is beyond 2^53")),
+	), And(
+		HaveField("Reason", "beyond_double"), HaveField("Count", 40),
+		HaveField("Detail", "/share: 1e-400 is beyond what a double can hold: readers that use doubles read 0"),
 	)))
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/fallproof/fallproof/contracts"
 	"github.com/fallproof/fallproof/contracts/business"
-	"github.com/fallproof/fallproof/contracts/mutation"
 	"github.com/fallproof/fallproof/contracts/structure"
 )
 
@@ -54,25 +53,6 @@ func (l *linter) expected(checker *structure.Checker, program *business.Program)
 		}
 	}
 	return checker != nil && program != nil && len(l.problems) == before
-}
-
-// mutation demands that the checks refuse enough wrong answers.
-func (l *linter) mutation(checker *structure.Checker, program *business.Program) *mutation.Report {
-	report := mutation.Run(l.c, checker, program)
-	if report.Passed() {
-		if report.Cases == 0 && len(l.c.Checks) > 0 {
-			l.at("$.cases", Warning, "%s", report)
-		}
-		return &report
-	}
-	at := "$.cases"
-	for _, path := range []string{"$.checks", "$.mutation_floor"} { // the line that says most
-		if report.Total > 0 && l.c.Line(path) > 0 {
-			at = path
-		}
-	}
-	l.at(at, Error, "%s, below mutation_floor %v: it can certify nothing", report, report.Floor)
-	return &report
 }
 
 // schema compiles the schema and looks at what it asks of targets; nil where it does not compile.

@@ -4,7 +4,8 @@
 // compile, a case that a message cannot render or does not use, an expected answer that its own
 // contract would refuse, checks that let too many wrong answers pass, a threshold that no perfect provider
 // could reach. What may work but often does not, such as schema keywords that strict modes refuse, is a
-// warning.
+// warning; so is what makes a certification prove less than it seems to, such as cases that expect no
+// answer in particular.
 //
 // What a target makes of the contract is certification's to say.
 package lint
@@ -66,6 +67,8 @@ func Examine(c *contracts.Contract) Report {
 	if sound {
 		worth = l.mutation(checker, program)
 	}
+	l.floor(worth)
+	l.unexpected(worth)
 	l.thresholds()
 	l.sameInputs()
 	return Report{l.problems, worth}

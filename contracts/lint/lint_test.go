@@ -37,7 +37,7 @@ func problems(t *testing.T, replacements ...string) []string {
 		"contract.yaml":  contractYAML,
 		"schema.json":    schemaJSON,
 		"cases/one.yaml": "name: one\ninput: {a: 0.1, b: 0.2}\nexpected: {total: 0.3}\n",
-		"cases/two.yaml": "name: two\ninput: {a: 1, b: 2}\n",
+		"cases/two.yaml": "name: two\ninput: {a: 1, b: 2}\nexpected: {total: 3}\n",
 	}
 	fsys, replacer := fstest.MapFS{}, strings.NewReplacer(replacements...)
 	changed := len(replacements) == 0
@@ -73,7 +73,7 @@ func TestLint(t *testing.T) {
 		{"schema that does not compile", []string{`"type": "number"`, `"type": "money"`}, []string{
 			"schema.json: error: schema: /properties/total/type: ",
 		}},
-		{"schema that names no keys", []string{schemaJSON, `{"type": "array"}`, "expected: {total: 0.3}\n", "", "  - {name: as expected, expr: expected == null || output == expected}\n", ""}, []string{
+		{"schema that names no keys", []string{schemaJSON, `{"type": "array"}`, "expected: {total: 0.3}\n", "", "expected: {total: 3}\n", "", "  - {name: as expected, expr: expected == null || output == expected}\n", ""}, []string{
 			"schema.json: error: the schema must describe an object and name its keys",
 			"contract.yaml:15: error: mutation score 0: no case has an expected answer, so the checks have never been tried, below mutation_floor 0.8: it can certify nothing",
 		}},
@@ -99,11 +99,13 @@ func TestLint(t *testing.T) {
 		}},
 		{"check that fails on its own expected answer", []string{"input.a + input.b", "input.a - input.b"}, []string{
 			`cases/one.yaml: error: expected answer: check "adds up" does not hold`,
+			`cases/two.yaml: error: expected answer: check "adds up" does not hold`,
 		}},
 		{"check that errs on its own expected answer", []string{"input.a + input.b", "input.x + input.b"}, []string{
 			`cases/one.yaml: error: expected answer: check "adds up" cannot be evaluated: no such key: x`,
+			`cases/two.yaml: error: expected answer: check "adds up" cannot be evaluated: no such key: x`,
 		}},
-		{"expected answer that breaks the schema", []string{"{total: 0.3}", `{total: "0.3"}`, "output.total == input.a + input.b", "num(output.total) == 0.3"}, []string{
+		{"expected answer that breaks the schema", []string{"{total: 0.3}", `{total: "0.3"}`, "output.total == input.a + input.b", "num(output.total) > 0"}, []string{
 			`cases/one.yaml: error: expected answer: schema_violation at "/total": expected number, but got string`,
 		}},
 		{"expected answer with a key that the contract does not know", []string{"{total: 0.3}", "{total: 0.3, note: x}", `, "additionalProperties": false`, ""}, []string{
@@ -112,19 +114,30 @@ func TestLint(t *testing.T) {
 		}},
 		{"no checks", []string{"checks:\n  - {name: adds up, expr: output.total == input.a + input.b}\n  - {name: as expected, expr: expected == null || output == expected}\n", ""}, []string{
 			"contract.yaml:1: warning: no checks: an answer that fits the schema and is wrong will pass",
-			"contract.yaml:13: error: mutation score 0.000: the checks refuse 0 of 4 wrong answers, below mutation_floor 0.8: it can certify nothing",
+			"contract.yaml:13: error: mutation score 0.000: the checks refuse 0 of 8 wrong answers, below mutation_floor 0.8: it can certify nothing",
 		}},
-		{"no expected answer", []string{"expected: {total: 0.3}\n", ""}, []string{
+		{"no expected answer", []string{"expected: {total: 0.3}\n", "", "expected: {total: 3}\n", ""}, []string{
 			"contract.yaml:16: error: mutation score 0: no case has an expected answer, so the checks have never been tried, below mutation_floor 0.8: it can certify nothing",
 		}},
-		{"no expected answer, and none asked for", []string{"expected: {total: 0.3}\n", "", "valid_for: 24h", "mutation_floor: 0\nvalid_for: 24h"}, []string{
-			"contract.yaml:17: warning: mutation score 0: no case has an expected answer",
+		{"no expected answer, and none asked for", []string{"expected: {total: 0.3}\n", "", "expected: {total: 3}\n", "", "valid_for: 24h", "mutation_floor: 0\nvalid_for: 24h"}, []string{
+			"contract.yaml:15: warning: mutation_floor 0 asks nothing of the checks: wrong answers may pass unnoticed; leave it out, and 0.8 is asked",
+			`cases/one.yaml: warning: case "one" and 1 more, of 2, have no expected answer: whatever the checks' rules alone let pass there counts as right; say what is expected`,
+		}},
+		{"one case without an expected answer", []string{"expected: {total: 3}\n", ""}, []string{
+			`cases/two.yaml: warning: case "two", of 2, has no expected answer: whatever the checks' rules alone let pass there counts as right`,
+		}},
+		{"one case without an expected answer, beside an error", []string{"expected: {total: 3}\n", "", "output.total ==", "output.tally =="}, []string{
+			`cases/one.yaml: error: expected answer: check "adds up" cannot be evaluated`,
+			`cases/two.yaml: warning: case "two", of 2, has no expected answer`,
+		}},
+		{"a floor of nothing", []string{"valid_for: 24h", "mutation_floor: 0.0\nvalid_for: 24h"}, []string{
+			"contract.yaml:15: warning: mutation_floor 0 asks nothing of the checks: wrong answers may pass unnoticed (now the checks refuse 8 of 8); leave it out, and 0.8 is asked",
 		}},
 		{"checks that see too little", []string{"output.total == input.a + input.b", "output.total > 0", "output == expected", "true"}, []string{
-			"contract.yaml:12: error: mutation score 0.500: the checks refuse 2 of 4 wrong answers, below mutation_floor 0.8: it can certify nothing",
+			"contract.yaml:12: error: mutation score 0.500: the checks refuse 4 of 8 wrong answers, below mutation_floor 0.8: it can certify nothing",
 		}},
 		{"the same with a floor of its own", []string{"output.total == input.a + input.b", "output.total > 0", "output == expected", "true", "valid_for: 24h", "mutation_floor: 0.51\nvalid_for: 24h"}, []string{
-			"contract.yaml:15: error: mutation score 0.500: the checks refuse 2 of 4 wrong answers, below mutation_floor 0.51: it can certify nothing",
+			"contract.yaml:15: error: mutation score 0.500: the checks refuse 4 of 8 wrong answers, below mutation_floor 0.51: it can certify nothing",
 		}},
 		{"threshold out of reach", []string{"structure: 0.90", "structure: 0.98"}, []string{
 			"contract.yaml:14: error: structure 0.98 is out of reach: 2 cases × 15 samples = 30 perfect answers prove 0.905; it takes 149 answers, so samples: 75",
@@ -138,7 +151,7 @@ func TestLint(t *testing.T) {
 			"contract.yaml:14: error: business 1 cannot be proven by any number of samples: only prompt can be 1.0",
 			"contract.yaml:14: error: round_trip 1 cannot be proven by any number of samples: only prompt can be 1.0",
 		}},
-		{"two cases with the same input", []string{"{a: 1, b: 2}", "{b: 2e-1, a: 0.10}"}, []string{
+		{"two cases with the same input", []string{"{a: 1, b: 2}", "{b: 2e-1, a: 0.10}", "{total: 3}", "{total: 0.3}"}, []string{
 			`cases/two.yaml: warning: case "two" has the same input as cases/one.yaml`,
 		}},
 	} {

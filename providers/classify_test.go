@@ -173,7 +173,9 @@ func TestClassifyErrorCodes(t *testing.T) {
 		`"details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"API_KEY_INVALID","domain":"googleapis.com"}]}}]`
 	const azure = `{"error":{"message":"The response was filtered.","type":null,"param":"prompt","code":"content_filter","status":400,` +
 		`"innererror":{"code":"ResponsibleAIPolicyViolation","content_filter_result":{"hate":{"filtered":true}}}}}`
-	of := func(code string) string { return `{"error":{"message":"no","type":"invalid_request_error","code":"` + code + `"}}` }
+	of := func(code string) string {
+		return `{"error":{"message":"no","type":"invalid_request_error","code":"` + code + `"}}`
+	}
 	account, refused, rejected := providers.ReasonUnauthorized, providers.ReasonRefused, providers.ReasonRejected
 	check(t, []row{
 		{name: "Gemini's refused key", ex: answered(400, gemini), verdict: no, reason: account, detail: "status 400: API key not valid"},

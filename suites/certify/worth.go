@@ -70,7 +70,7 @@ func (w worth) remedy(contract string, command func(string) string) string {
 	case w.mutation.Total == 0:
 		return "give its cases expected answers in which something can be wrong, or say mutation_floor: 0 where nothing can"
 	}
-	return fmt.Sprintf("`%s` lists those that pass", command("contracts lint "+contract))
+	return fmt.Sprintf("%#q lists those that pass", command("contracts lint "+contract))
 }
 
 // checkWorth refuses contracts below their floor, all of them at once.

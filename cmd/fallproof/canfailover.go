@@ -23,8 +23,10 @@ func (p *program) canFailoverCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use: "can-failover", Short: "Say whether a target may stand in under a contract, and why not", Args: cobra.NoArgs,
 		Long: "Asks the store for the proof and judges it as the service does, but for what only a running replica knows (circuit_open)\n" +
-			"and what depends on a job's input (context_too_small). A yes comes with what its record warns of; a no with every\n" +
-			"reason, what takes it away (fix, then what has to follow, or what would do as well) and a command that shows more (see).\n\n" +
+			"and what depends on a job's input (context_too_small). A yes comes with what its record warns of, and with what came\n" +
+			"since: its end is near (expiring), another fingerprint answers (fingerprint_changed), the provider's timeout is shorter\n" +
+			"than it was (deadline_shortened), a newer run could not be judged (newer_inconclusive). A no comes with every reason,\n" +
+			"what takes it away (fix, then what has to follow, or what would do as well) and a command that shows more (see).\n\n" +
 			exits{ok: "it may", no: "it may not", usage: "nobody knows: the command or the configuration is wrong, or the store cannot be opened or read"}.String(),
 		Example: "  fallproof can-failover --contract invoice-extraction --to beta/beta-medium\n  fallproof can-failover --contract invoice-extraction --to beta/beta-medium --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -91,7 +93,8 @@ type verdict struct {
 	IssuedAt        *time.Time             `json:"issued_at"`
 	ExpiresAt       *time.Time             `json:"expires_at"`
 
-	Warnings       []certification.Warning `json:"warnings"`        // what came since: its end is near, another fingerprint answers
+	Warnings       []certification.Warning `json:"warnings"`        // what came since: its end is near, another fingerprint answers, …
+	WarningDetails []caution               `json:"warning_details"` // of each of them
 	RecordWarnings []certification.Finding `json:"record_warnings"` // what was found when it was certified and changes no verdict
 	Events         []certification.Event   `json:"events"`          // of the record that the proof rests on
 
@@ -122,7 +125,7 @@ func (p *program) judged(ctx context.Context, c *config.Config, s store.Store, c
 	}
 	v := verdict{
 		Contract: contract.Name, Target: target, Role: status.Role, Eligible: status.Eligible, Reasons: listed(status.Reasons), Details: []remedy{}, Fixes: []string{},
-		Warnings: listed(status.Warnings), RecordWarnings: []certification.Finding{}, Events: listed(status.Events),
+		Warnings: []certification.Warning{}, RecordWarnings: []certification.Finding{}, Events: listed(status.Events),
 	}
 	_, routed := c.Routes[contract.Name]
 	profile, _ := c.Profile(target)
@@ -138,6 +141,12 @@ func (p *program) judged(ctx context.Context, c *config.Config, s store.Store, c
 		of.record = &record.Record
 		v.CertificationID, v.Source, v.IssuedAt, v.ExpiresAt = &record.ID, &record.Source, &record.IssuedAt, &status.ExpiresAt
 		v.RecordWarnings, v.left = listed(record.Warnings), status.ExpiresAt.Sub(now)
+	}
+	if v.WarningDetails, err = of.cautions(ctx, s, status.Warnings, c.Providers[target.Provider].Timeout); err != nil {
+		return verdict{}, err
+	}
+	for _, each := range v.WarningDetails {
+		v.Warnings = append(v.Warnings, each.Warning)
 	}
 	for _, reason := range v.Reasons {
 		v.Details = append(v.Details, remedyFor(reason, of))
@@ -193,10 +202,9 @@ func (p *program) explainYes(v verdict) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s: %s may stand in under %s until %s (%s left; certification %s, %s)\n",
 		p.paint(good, "yes"), v.Target, v.Contract, stamp(*v.ExpiresAt), remaining(v.left), *v.CertificationID, *v.Source)
-	for _, warning := range v.Warnings {
-		fmt.Fprintf(&text, "  %s: %s\n", p.paint(strong, string(warning)), warningMeanings[warning])
-		of := patient{contract: v.Contract, target: v.Target, file: p.configPath}
-		text.WriteString(remedy{Fix: of.certify()}.lines())
+	for _, each := range v.WarningDetails {
+		fmt.Fprintf(&text, "  %s: %s\n", p.paint(strong, string(each.Warning)), visible(each.Meaning))
+		text.WriteString(each.lines())
 	}
 	for _, found := range v.RecordWarnings {
 		fmt.Fprintf(&text, "  %s: %s\n", p.paint(strong, visible(found.Reason)), visible(found.Detail))
@@ -214,10 +222,4 @@ func happened(event certification.Event) string {
 		line += ": " + event.Detail
 	}
 	return line
-}
-
-// warningMeanings says in words what each warning means.
-var warningMeanings = map[certification.Warning]string{
-	certification.WarningExpiring:    "it expires soon",
-	certification.WarningFingerprint: "it answers with another fingerprint than it was certified with, or names a model now and did not then",
 }

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/onsi/gomega"
+
+	"github.com/fallproof/fallproof/contracts/certification"
+	"github.com/fallproof/fallproof/providers"
+)
+
+// cautioned asks about sim/two, which may stand in, and returns the text after the first line and the answer.
+func (s shelf) cautioned() (string, verdict) {
+	s.t.Helper()
+	ask := []string{"can-failover", "--contract", "support-triage", "--to", "sim/two"}
+	first, rest, _ := strings.Cut(s.must(ask...), "\n")
+	s.Expect(first).To(gomega.HavePrefix("yes: "))
+	var answer verdict
+	s.Expect(json.Unmarshal([]byte(s.must(append(ask, "--json")...)), &answer)).To(gomega.Succeed())
+	s.Expect(answer.Warnings).To(gomega.HaveLen(len(answer.WarningDetails)))
+	for i, each := range answer.WarningDetails {
+		s.Expect(answer.Warnings[i]).To(gomega.Equal(each.Warning))
+		s.Expect(rest).To(gomega.ContainSubstring(string(each.Warning) + ": " + each.Meaning + "\n" + each.lines()))
+		for _, line := range []string{each.Fix, each.See} {
+			if line != "" {
+				s.canType(line)
+			}
+		}
+	}
+	return rest, answer
+}
+
+// The soft deadline is no part of what a proof is bound to: whoever shortens it is told what it was certified under.
+func TestCanFailoverKnowsTheDeadlineThatWasMet(t *testing.T) {
+	for _, row := range []struct {
+		name, timeout string
+		latency       *certification.Latency
+		want          []caution
+	}{
+		{name: "none was seen", timeout: "100ms"},
+		{name: "as it was", timeout: "5s", latency: &certification.Latency{Samples: 40, P99MS: 2900, MaxMS: 3100, DeadlineMS: 5000}},
+		{name: "longer", timeout: "6s", latency: &certification.Latency{Samples: 40, P99MS: 2900, MaxMS: 3100, DeadlineMS: 5000}},
+		{name: "too short", timeout: "100ms", latency: &certification.Latency{Samples: 40, P99MS: 2900, MaxMS: 3100, DeadlineMS: 5000}, want: []caution{{
+			Warning: "deadline_shortened",
+			Meaning: "it was certified under a soft deadline of 5s, and its slowest answer took 3.1s, p99 2.9s; providers.sim.timeout is 100ms now, and what comes later is doubt",
+			Fix:     "fallproof certify --contract support-triage --target sim/two",
+			Or:      "in fallproof.yaml: timeout: 5s under providers.sim, as it was certified",
+		}}},
+		{name: "shorter than the slowest answer by a hair", timeout: "3099ms", latency: &certification.Latency{Samples: 40, P99MS: 2900, MaxMS: 3100, DeadlineMS: 5000}, want: []caution{{
+			Warning: "deadline_shortened",
+			Meaning: "it was certified under a soft deadline of 5s, and its slowest answer took 3.1s, p99 2.9s; providers.sim.timeout is 3.099s now, and what comes later is doubt",
+			Fix:     "fallproof certify --contract support-triage --target sim/two",
+			Or:      "in fallproof.yaml: timeout: 5s under providers.sim, as it was certified",
+		}}},
+		{name: "shorter, and long enough", timeout: "3100ms", latency: &certification.Latency{Samples: 40, P99MS: 2900, MaxMS: 3100, DeadlineMS: 5000}, want: []caution{{
+			Warning: "deadline_shortened",
+			Meaning: "it was certified under a soft deadline of 5s, and its slowest answer took 3.1s, p99 2.9s; providers.sim.timeout is 3.1s now, which all of them would have met",
+		}}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			s := newShelf(t)
+			s.put("two", certification.Certified, 100*time.Hour, func(r *certification.Record) { r.Latency = row.latency })
+			s.write("fallproof.yaml", strings.Replace(recordsConfig, "models:", "timeout: "+row.timeout+", models:", 1))
+			text, answer := s.cautioned()
+			if row.want == nil {
+				s.Expect(text).To(gomega.BeEmpty())
+				row.want = []caution{}
+			}
+			s.Expect(answer.WarningDetails).To(gomega.Equal(row.want))
+		})
+	}
+}
+
+// An inconclusive run displaces no proof, and whoever relies on the proof is told of it.
+func TestCanFailoverTellsOfNewerRunsThatCouldNotBeJudged(t *testing.T) {
+	s := newShelf(t)
+	quiet := func(why string) {
+		t.Helper()
+		text, answer := s.cautioned()
+		s.Expect(text).To(gomega.BeEmpty(), why)
+		s.Expect(answer.WarningDetails).To(gomega.BeEmpty(), why)
+	}
+	s.put("two", certification.Inconclusive, time.Hour, nil)
+	s.put("two", certification.Certified, 100*time.Hour, nil)
+	quiet("it is the newest")
+	s.put("one", certification.Inconclusive, time.Hour, nil)
+	s.put("two", certification.Inconclusive, time.Hour, func(r *certification.Record) { r.ProofDigest = "another" })
+	s.put("two", certification.Inconclusive, time.Hour, func(r *certification.Record) { r.Source = providers.SourceReplay })
+	quiet("another target, another proof, and a recording")
+
+	first := s.put("two", certification.Inconclusive, time.Hour, nil)
+	told := func(runs string, r certification.Record) {
+		t.Helper()
+		_, answer := s.cautioned()
+		s.Expect(answer.WarningDetails).To(gomega.Equal([]caution{{
+			Warning: "newer_inconclusive",
+			Meaning: runs + ", certification " + r.ID + " of " + stamp(r.IssuedAt) + ", was inconclusive: what counts is still the one before",
+			Fix:     "fallproof certify --contract support-triage --target sim/two",
+			See:     "fallproof certifications show " + r.ID,
+		}}))
+	}
+	told("a newer run", first)
+	told("the last of 2 newer runs", s.put("two", certification.Inconclusive, time.Hour, nil))
+	s.put("two", certification.Certified, 100*time.Hour, nil)
+	quiet("certified again")
+}

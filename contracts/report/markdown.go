@@ -194,12 +194,16 @@ func detailMD(detail string) string {
 }
 
 func exchangeMD(text *strings.Builder, d *evidence.Document, name string) {
+	expected := ""
 	for _, c := range d.Cases {
 		if c.Name != name {
 			continue
 		}
 		for _, message := range c.Messages {
 			fmt.Fprintf(text, "\n%s:\n%s", wordsMD(message.Role), excerpt(message.Content))
+		}
+		if len(c.Expected) > 0 && string(c.Expected) != "null" {
+			expected = "\nexpected answer:\n" + excerpt(string(c.Expected))
 		}
 	}
 	samples, _ := chosen(d, name, 1)
@@ -214,7 +218,7 @@ func exchangeMD(text *strings.Builder, d *evidence.Document, name string) {
 		case answer == "":
 			fmt.Fprintf(text, "\nNo answer came to sample %d.\n", s.Index)
 		default:
-			fmt.Fprintf(text, "\nanswer of sample %d:\n%s", s.Index, excerpt(answer))
+			fmt.Fprintf(text, "%s\nanswer of sample %d:\n%s", expected, s.Index, excerpt(answer))
 		}
 	}
 }

@@ -36,6 +36,7 @@ func TestMarkdown(t *testing.T) {
 	g.Expect(text).To(ContainSubstring("- worth knowing: `model_alias`: `m is served by m-2026`\n"))
 	g.Expect(text).To(ContainSubstring("<details><summary><code>invoices</code> at <code>p/org/m</code>: case <code dir=\"auto\">חשבונית</code>, 3 of 5 samples good</summary>\n\n"))
 	g.Expect(text).To(ContainSubstring("\nsystem:\n```text\nAnswer with one object.\n```\n"))
+	g.Expect(text).To(ContainSubstring("\nexpected answer:\n```text\n{\"total\":12.50}\n```\n\nanswer of sample 0:\n"), "what is right stands beside what is wrong")
 	g.Expect(strings.Count(text, "<details>")).To(Equal(strings.Count(text, "</details>")))
 	failing := markdown(t, whole().Failing())
 	g.Expect(failing).To(HavePrefix("## certification run tonight: 1 rejected, 2 certified not shown\n"))
@@ -121,6 +122,7 @@ func staysInert(t *testing.T, evil string, rightToLeft bool) {
 	}
 	r.Entries[2].Evidence.Cases[0].Name = evil
 	r.Entries[2].Evidence.Cases[0].Messages = []evidence.Message{{Role: evil, Content: evil}}
+	r.Entries[2].Evidence.Cases[0].Expected = []byte(evil)
 	r.Entries[2].Evidence.Samples[0].Case, r.Entries[2].Evidence.Samples[0].Content = evil, evil
 	text := markdown(t, r)
 	g.Expect(text).NotTo(ContainSubstring("\u202e"))
@@ -239,6 +241,26 @@ func TestAnswersThatAreNoneAreShownAsReceived(t *testing.T) {
 	page := rendered(t, r)
 	g.Expect(texts(within(page.root, "pre", "answer"))).To(Equal([]string{`{"error": {"message": "no such model"}}`}))
 	g.Expect(textOf(page.root)).To(ContainSubstring("unusable: rejected request"))
+}
+
+// What was expected stands beside an answer, is no longer than one, and is not made up where there is none.
+func TestMarkdownShowsTheExpectedAnswer(t *testing.T) {
+	g := NewWithT(t)
+	const heading = "expected answer:"
+	shown := func(expected string, sample evidence.Sample) string {
+		e := entry("")
+		e.Evidence.Cases[0].Expected = []byte(expected)
+		sample.Case, sample.Structure = "חשבונית", []evidence.Finding{finding("r")}
+		e.Evidence.Samples = []evidence.Sample{sample}
+		return markdown(t, report.Report{Entries: []report.Entry{e}})
+	}
+	answered := evidence.Sample{Kind: certification.Answered, Content: "{}"}
+	g.Expect(shown(`{"text":"`+long+`"}`, answered)).To(ContainSubstring(heading + "\n```text\n{\"text\":\"000"))
+	g.Expect(shown(`{"text":"`+long+`"}`, answered)).To(ContainSubstring("bytes are left out"))
+	g.Expect(shown(`{"שם":"אבג"}`, answered)).To(ContainSubstring(heading + "\n<pre dir=\"ltr\">\n{<span dir=\"auto\">"))
+	g.Expect(shown("null", answered)).NotTo(ContainSubstring(heading))
+	g.Expect(shown("", answered)).NotTo(ContainSubstring(heading))
+	g.Expect(shown(`{"total":1}`, evidence.Sample{Kind: certification.Trouble, Reason: "timeout"})).NotTo(ContainSubstring(heading), "nothing came that it could be compared with")
 }
 
 // An empty block would leave open whether nothing came or nothing is shown.

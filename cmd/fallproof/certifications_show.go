@@ -190,8 +190,12 @@ func figure(d certification.Dimension) string {
 	if d.Census {
 		bound = "every one counts: "
 	}
-	return fmt.Sprintf("%s, %d of %d, %s%s against %s", d.Status, d.Successes, d.Samples, bound,
+	text := fmt.Sprintf("%s, %d of %d, %s%s against %s", d.Status, d.Successes, d.Samples, bound,
 		strconv.FormatFloat(d.LowerBound, 'f', 3, 64), strconv.FormatFloat(d.Threshold, 'f', 3, 64))
+	if unseen := d.Unseen(); unseen != "" {
+		text += "; could not be seen: " + unseen
+	}
+	return text
 }
 
 func instance(f certification.Finding) string {

@@ -188,3 +188,16 @@ func TestRevokingAgainSaysWhoDidBefore(t *testing.T) {
 	}
 	s.Expect(s.refuses(exitNo, "certifications", "revoke", "nothing", "--reason", "r")).To(gomega.Equal(`no certification has the id "nothing"`))
 }
+
+// A figure that would do, and is not judged all the same, says what is missing.
+func TestShowSaysWhatCouldNotBeSeen(t *testing.T) {
+	s := newShelf(t)
+	record := s.put("two", certification.Inconclusive, time.Hour, func(r *certification.Record) {
+		r.Dimensions = []certification.Dimension{{
+			Name: "prompt", Status: certification.StatusNotJudged, Successes: 13, Samples: 13, LowerBound: 1, Threshold: 1, Census: true,
+			Findings: []certification.Finding{{Reason: "canary_unanswered", Count: 1, Detail: "timeout"}},
+		}}
+	})
+	s.Expect(s.must("certifications", "show", record.ID)).To(gomega.ContainSubstring(
+		"\nprompt: not_judged, 13 of 13, every one counts: 1.000 against 1.000; could not be seen: canary unanswered\n"))
+}

@@ -144,7 +144,7 @@ func cellOf(i int, e Entry) cellView {
 	}
 	notes := len(e.Record.Warnings)
 	for _, d := range e.Record.Dimensions {
-		c.Figures = append(c.Figures, words(d.Name)+" "+figure(d))
+		c.Figures = append(c.Figures, words(d.Name)+" "+figure(d)+lacking(d.Unseen()))
 		notes += len(unverified(d))
 	}
 	if notes > 0 { // they stand in a part that is closed where the verdict is good

@@ -86,6 +86,9 @@ func (m *markdown) matrix(r Report) {
 				}
 				for _, d := range e.Record.Dimensions {
 					cell += "<br>" + wordsMD(words(d.Name)) + " " + figure(d)
+					if unseen := d.Unseen(); unseen != "" {
+						cell += strings.ReplaceAll(lacking(wordsMD(unseen)), "|", `\|`)
+					}
 				}
 				cells = append(cells, cell)
 			}

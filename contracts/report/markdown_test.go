@@ -79,6 +79,18 @@ func TestMarkdownSaysWhatIsWorthKnowingOfWhatIsCertified(t *testing.T) {
 		"- `triage` at `p/good`: `model_alias`: `m is served by @m`\n\n<details>"))
 }
 
+// A figure that would do, and is not judged all the same, says what is missing.
+func TestReportsSayWhatCouldNotBeSeen(t *testing.T) {
+	g := NewWithT(t)
+	r := whole()
+	d := &r.Entries[2].Record.Dimensions[0]
+	d.Status, d.Findings = certification.StatusNotJudged, []certification.Finding{{Reason: "not_verified", Count: 8}, {Reason: "canary_unanswered", Count: 1}}
+	text := markdown(t, r)
+	g.Expect(text).To(ContainSubstring("<br>prompt 20/20 = 1.000, 1.00 asked, not judged; could not be seen: canary unanswered<br>"))
+	g.Expect(text).To(ContainSubstring("- prompt: not judged, 20 of 20, exactly 1.000; 1.00 is asked; could not be seen: canary unanswered\n"))
+	g.Expect(textOf(rendered(t, r).root)).To(ContainSubstring("20/20 = 1.000, 1.00 asked, not judged; could not be seen: canary unanswered"))
+}
+
 // A loop is seen as one, wherever it stands, and what comes after it too.
 func TestMarkdownShortensWhatRepeats(t *testing.T) {
 	for _, row := range []struct{ name, content, shown string }{

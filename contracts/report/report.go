@@ -104,13 +104,21 @@ func figure(d certification.Dimension) string {
 	return text
 }
 
+// lacking is what stands behind a figure that would do and is not judged all the same.
+func lacking(unseen string) string {
+	if unseen == "" {
+		return ""
+	}
+	return "; could not be seen: " + unseen
+}
+
 // spoken is the same as a sentence, for who cannot see a chart.
 func spoken(d certification.Dimension) string {
 	name, status := words(d.Name), words(d.Status)
 	if d.Samples == 0 {
 		return fmt.Sprintf("%s: %s, nothing that could be judged was seen", name, status)
 	}
-	return fmt.Sprintf("%s: %s, %d of %d, %s; %.2f is asked", name, status, d.Successes, d.Samples, d.Bound(), d.Threshold)
+	return fmt.Sprintf("%s: %s, %d of %d, %s; %.2f is asked", name, status, d.Successes, d.Samples, d.Bound(), d.Threshold) + lacking(d.Unseen())
 }
 
 // words writes a stable word as people read it.

@@ -158,7 +158,11 @@ func figure(d certification.Dimension) string {
 	if d.Samples == 0 {
 		return fmt.Sprintf("%-11s %-10s nothing that could be judged was seen", d.Name, status)
 	}
-	return fmt.Sprintf("%-11s %-10s %d of %d, %s; %.2f is asked", d.Name, status, d.Successes, d.Samples, d.Bound(), d.Threshold)
+	line := fmt.Sprintf("%-11s %-10s %d of %d, %s; %.2f is asked", d.Name, status, d.Successes, d.Samples, d.Bound(), d.Threshold)
+	if unseen := d.Unseen(); unseen != "" {
+		line += "; could not be seen: " + plainText(unseen)
+	}
+	return line
 }
 
 // reasons are a dimension's findings, one line each.

@@ -80,6 +80,14 @@ func TestSummaryOfWhatIsCertified(t *testing.T) {
 		"\ntriage at p/good"))
 }
 
+// A figure that would do, and is not judged all the same, says in its own line what is missing.
+func TestSummaryOfWhatCouldNotBeSeen(t *testing.T) {
+	NewWithT(t).Expect(figure(certification.Dimension{
+		Name: "prompt", Status: certification.StatusNotJudged, Successes: 13, Samples: 13, LowerBound: 1, Threshold: 1, Census: true,
+		Findings: []certification.Finding{{Reason: "not_verified", Count: 8}, {Reason: "canary_unanswered", Count: 1, Detail: "timeout"}},
+	})).To(Equal("prompt      not judged 13 of 13, exactly 1.000; 1.00 is asked; could not be seen: canary unanswered"))
+}
+
 // Foreign text moves no cursor and turns no line: on a terminal it is isolated, in a file it stands bare.
 func TestSummaryOfForeignText(t *testing.T) {
 	g := NewWithT(t)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/onsi/gomega"
@@ -19,6 +20,8 @@ func TestConfigurationErrorsNameFileAndLine(t *testing.T) {
 	s := newTerminal(t)
 	s.write("typo.yaml", "server:\n  listne: x\n")
 	s.write("missing-key.yaml", missingKey)
+	s.write("pasted-key.yaml", strings.ReplaceAll(missingKey, "ALPHA_API_KEY", "PASTED_API_KEY"))
+	s.env["PASTED_API_KEY"] = "sk-hunt\u00e9r2"
 	s.write("broken.yaml", "contracts: ./mine\n")
 	s.write("mine/my-contract/contract.yaml", "name: my-contract\nvalid_for: soon\n")
 	before := s.files()
@@ -31,6 +34,8 @@ func TestConfigurationErrorsNameFileAndLine(t *testing.T) {
 		{[]string{"keys", "list", "--config", "typo.yaml"}, `typo.yaml:2: unknown key "listne"`},
 		{[]string{"serve", "--config", "missing-key.yaml"}, "missing-key.yaml:4: provider alpha: environment variable ALPHA_API_KEY is not set"},
 		{[]string{"certify", "--config", "missing-key.yaml"}, "missing-key.yaml:4: provider alpha: environment variable ALPHA_API_KEY is not set"},
+		{[]string{"serve", "--config", "pasted-key.yaml"}, "pasted-key.yaml:4: provider alpha: the key in environment variable PASTED_API_KEY: character 8 is a letter beyond ASCII"},
+		{[]string{"certify", "--config", "pasted-key.yaml"}, "pasted-key.yaml:4: provider alpha: the key in environment variable PASTED_API_KEY: character 8 is a letter beyond ASCII"},
 		{[]string{"contracts", "lint", "--config", "broken.yaml"}, "mine/my-contract/contract.yaml:2: "},
 		{[]string{"contracts", "lint", "mine/my-contract"}, "mine/my-contract/contract.yaml:2: "},
 	} {

@@ -25,7 +25,7 @@ func (c *Client) messages(request providers.Request) ([]providers.Message, error
 	if err := c.serves(profile); err != nil {
 		return nil, err
 	}
-	if !visible(request.AttemptID) {
+	if !providers.Visible(request.AttemptID) {
 		return nil, errors.New("the attempt id holds characters that a header cannot carry")
 	}
 	if err := providers.ValidateIdempotencyHeader(profile.IdempotencyHeader); err != nil {

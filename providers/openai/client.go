@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -127,21 +128,11 @@ func (c Config) validate() error {
 	if err := providers.ValidateBaseURL(c.BaseURL); err != nil {
 		return err
 	}
-	if !visible(c.APIKey) {
-		return errors.New("the API key holds white space or characters that a header cannot carry")
+	if err := providers.ValidateAPIKey(c.APIKey); err != nil {
+		return fmt.Errorf("the API key: %w", err)
 	}
 	if c.MaxAnswerBytes < 0 || c.DialTimeout < 0 || c.PollPause < 0 || c.LookTimeout < 0 {
 		return errors.New("limits, timeouts and pauses must not be negative")
 	}
 	return nil
-}
-
-// visible reports whether text is visible ASCII throughout, as a token in a header has to be.
-func visible(text string) bool {
-	for i := range len(text) {
-		if text[i] <= ' ' || text[i] > '~' {
-			return false
-		}
-	}
-	return true
 }

@@ -43,7 +43,7 @@ func (c *Client) askable(question providers.Question) error {
 		return fmt.Errorf("reconcile: the profile says %q, so the provider cannot be asked", how)
 	case question.AttemptID == "":
 		return errors.New("the attempt has no id to be asked for by")
-	case !visible(question.AttemptID):
+	case !providers.Visible(question.AttemptID):
 		return errors.New("the attempt id holds characters that a header cannot carry")
 	case how != providers.ReconcileResponses:
 		return nil

@@ -300,7 +300,7 @@ func TestFindCannotAsk(t *testing.T) {
 		"a reference of dots":    {change: func(q *providers.Question) { q.Reference = ".." }, want: "cannot be asked for"},
 		"another endpoint":       {change: func(q *providers.Question) { q.Profile.BaseURL = "https://elsewhere/v1" }, want: "https://elsewhere/v1"},
 		"a client without a URL": {config: openai.Config{BaseURL: "alpha.example"}, want: "base_url"},
-		"a key of two lines":     {config: openai.Config{BaseURL: far.url, APIKey: "sk-secret-key\n"}, want: "the API key holds"},
+		"a key of two lines":     {config: openai.Config{BaseURL: far.url, APIKey: "sk-secret-key\n"}, want: "the API key: character 14 is a line break"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			q := question(providers.ReconcileResponses)

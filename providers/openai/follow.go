@@ -100,7 +100,7 @@ func responsePath(reference string) string { return "/responses/" + url.PathEsca
 // usable reports whether an id can be stored and asked for: dots would be taken for a way through the
 // tree.
 func usable(reference string) bool {
-	return reference != "" && reference != "." && reference != ".." && len(reference) <= maxReference && visible(reference)
+	return reference != "" && reference != "." && reference != ".." && len(reference) <= maxReference && providers.Visible(reference)
 }
 
 // rest waits, or says why it did not wait to the end.

@@ -123,7 +123,7 @@ func TestUnbuildable(t *testing.T) {
 		"profile's output":       {change: func(r *providers.Request) { r.Profile.StructuredOutput = "xml" }, want: `"xml"`},
 		"base URL":               {config: openai.Config{BaseURL: "alpha.example"}, want: "base_url"},
 		"secret in the base URL": {config: openai.Config{BaseURL: "https://u:sk-secret-key@x"}, want: "base_url"},
-		"line break in the key":  {config: openai.Config{BaseURL: far.url, APIKey: "sk-secret-key\n"}, want: "the API key holds"},
+		"line break in the key":  {config: openai.Config{BaseURL: far.url, APIKey: "sk-secret-key\n"}, want: "the API key: character 14 is a line break"},
 		"negative limit":         {config: openai.Config{BaseURL: far.url, MaxAnswerBytes: -1}, want: "negative"},
 		"negative dial timeout":  {config: openai.Config{BaseURL: far.url, DialTimeout: -1}, want: "negative"},
 	} {

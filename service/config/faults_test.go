@@ -121,7 +121,7 @@ func TestEveryFaultNamesItsLine(t *testing.T) {
 
 func TestAPIKeysAreReadWhenTheyAreUsed(t *testing.T) {
 	dir := t.TempDir()
-	for name, content := range map[string]string{"key": "from the file\n", "empty": " \n"} {
+	for name, content := range map[string]string{"key": " from-the-file\n", "empty": " \n", "two": "sk-hunter2\nsk-hunter3\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -140,12 +140,14 @@ func TestAPIKeysAreReadWhenTheyAreUsed(t *testing.T) {
   file: {base_url: 'https://a.example', api_key_file: key, models: {m: {}}}
   empty: {base_url: 'https://a.example', api_key_file: empty, models: {m: {}}}
   gone: {base_url: 'https://a.example', api_key_file: gone, models: {m: {}}}
+  two: {base_url: 'https://a.example', api_key_file: two, models: {m: {}}}
+  pasted: {base_url: 'https://a.example', api_key_env: PASTED, models: {m: {}}}
 `
-	c, err := config.Parse(file, []byte(text), environment("SET", " secret "))
+	c, err := config.Parse(file, []byte(text), environment("SET", " secret\n", "PASTED", "“sk-hunter2”"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for provider, want := range map[string]string{"open": "", "set": "secret", "file": "from the file"} {
+	for provider, want := range map[string]string{"open": "", "set": "secret", "file": "from-the-file"} {
 		g := gomega.NewWithT(t)
 		key, err := c.APIKey(provider)
 		g.Expect(err).NotTo(gomega.HaveOccurred())
@@ -155,13 +157,17 @@ func TestAPIKeysAreReadWhenTheyAreUsed(t *testing.T) {
 		"unset":  file + ":9: provider unset: environment variable UNSET is not set",
 		"empty":  file + ":12: provider empty: API key file " + filepath.Join(dir, "empty") + " is empty",
 		"gone":   file + ":13: provider gone: API key file: ",
+		"two":    file + ":14: provider two: the key in API key file " + filepath.Join(dir, "two") + ": character 11 is a line break",
+		"pasted": file + ":15: provider pasted: the key in environment variable PASTED: character 1 is a typographic quotation mark",
 		"nobody": `provider "nobody" is not declared`,
 	} {
 		g := gomega.NewWithT(t)
-		_, err := c.APIKey(provider)
+		key, err := c.APIKey(provider)
 		g.Expect(err).To(gomega.MatchError(gomega.HavePrefix(want)))
+		g.Expect(key + err.Error()).NotTo(gomega.ContainSubstring("hunter"))
 	}
 	g := gomega.NewWithT(t)
 	g.Expect(c.CheckAPIKeys("set", "file", "open")).To(gomega.Succeed())
 	g.Expect(c.CheckAPIKeys()).To(gomega.MatchError(gomega.ContainSubstring("provider empty")))
+	g.Expect(c.CheckAPIKeys("set", "pasted")).To(gomega.MatchError(gomega.ContainSubstring("provider pasted")))
 }

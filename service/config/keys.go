@@ -6,10 +6,13 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/fallproof/fallproof/providers"
 )
 
-// APIKey reads the key of a provider: "" where none is declared. Where the declared variable or file is
-// missing or empty, the error names it, and the line that declares it.
+// APIKey reads the key of a provider: "" where none is declared. White space around it is no part of it. Where
+// the declared variable or file is missing or empty, or holds what [providers.ValidateAPIKey] refuses, the error
+// names it, and the line that declares it.
 func (c *Config) APIKey(provider string) (string, error) {
 	p, ok := c.Providers[provider]
 	if !ok {
@@ -21,7 +24,7 @@ func (c *Config) APIKey(provider string) (string, error) {
 		if key == "" {
 			return "", c.fault(p.keyLine, "provider %s: environment variable %s is not set", p.Name, p.APIKeyEnv)
 		}
-		return key, nil
+		return c.sendable(p, "environment variable "+p.APIKeyEnv, key)
 	case p.APIKeyFile != "":
 		content, err := os.ReadFile(p.APIKeyFile)
 		if err != nil {
@@ -31,14 +34,22 @@ func (c *Config) APIKey(provider string) (string, error) {
 		if key == "" {
 			return "", c.fault(p.keyLine, "provider %s: API key file %s is empty", p.Name, p.APIKeyFile)
 		}
-		return key, nil
+		return c.sendable(p, "API key file "+p.APIKeyFile, key)
 	default:
 		return "", nil
 	}
 }
 
+// sendable is a key that was found, unless it is none that can be sent.
+func (c *Config) sendable(p Provider, where, key string) (string, error) {
+	if err := providers.ValidateAPIKey(key); err != nil {
+		return "", c.fault(p.keyLine, "provider %s: the key in %s: %v", p.Name, where, err)
+	}
+	return key, nil
+}
+
 // CheckAPIKeys errs for the first of the named providers (all, where none is named) whose key is
-// declared and missing, so that a service fails when it starts rather than at its first call.
+// declared, and missing or malformed, so that a service fails when it starts rather than at its first call.
 func (c *Config) CheckAPIKeys(names ...string) error {
 	if len(names) == 0 {
 		names = slices.Sorted(maps.Keys(c.Providers))

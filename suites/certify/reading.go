@@ -14,9 +14,10 @@ type reading struct {
 	retryable bool // whether another try could show something
 }
 
-// troubles are the definite failures that are the provider's day, or the key's, and not the target's nature.
+// troubles are the definite failures that are the provider's day, the key's or ours, and not the target's nature.
 var troubles = map[providers.Reason]bool{
 	providers.ReasonNotSent:      true,
+	providers.ReasonUnmappable:   true, // no call left: nobody was seen to fail
 	providers.ReasonRateLimited:  true,
 	providers.ReasonServerError:  true,
 	providers.ReasonUnauthorized: true,

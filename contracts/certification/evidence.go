@@ -105,6 +105,7 @@ const (
 // cannot be conclusive: more than one in ten, and at least two. A sample counts that was lost to it, and one whose
 // answer came only at another try: in the service the first would have been an attempt that failed or is in doubt.
 // A try that was throttled does not count, unless the last was too.
-func TroubleBudgetSpent(trouble, planned int) bool {
-	return trouble >= 2 && trouble*10 > planned
-}
+func TroubleBudgetSpent(trouble, planned int) bool { return trouble > troubleBudget(planned) }
+
+// troubleBudget is how many samples of a conclusive run may meet with provider trouble.
+func troubleBudget(planned int) int { return max(1, planned/10) }

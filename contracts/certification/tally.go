@@ -1,6 +1,7 @@
 package certification
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -123,7 +124,8 @@ func (t *tally) judge(r *rate) Dimension {
 	found := findings{slices.Clone(r.findings.list)}
 	switch {
 	case TroubleBudgetSpent(t.disturbed, t.planned):
-		found.addNote(FindingTroubleBudget, t.disturbed, "it took more samples than a conclusive run may lose, or let them be answered only at another try")
+		found.addNote(FindingTroubleBudget, t.disturbed, fmt.Sprintf(
+			"samples were lost to it or answered only at another try; a conclusive run of %d has no more than %d", t.planned, troubleBudget(t.planned)))
 	case t.surelyPasses(r):
 		d.Status = StatusPassed
 	case t.surelyFails(r):

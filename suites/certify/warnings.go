@@ -79,7 +79,7 @@ func (e Evidence) warnings(record certification.Record) []certification.Finding 
 		warn(warningAlias, fmt.Sprintf("%s is served by %s, and may be served by another one tomorrow", record.Target.Model, models[0]))
 	}
 	if len(record.ServedModels) == 0 && e.account.answered() {
-		warn(warningUnnamed, "no answer says which model it is of: that another one is served can never be seen")
+		warn(warningUnnamed, "no answer says which model it is of: where another one is served, nothing shows it")
 	}
 	if prints := record.Fingerprints; len(prints) > 1 {
 		warn(warningFingerprints, fmt.Sprintf("%d configurations of the provider answered: %q", len(prints), prints))

@@ -46,7 +46,8 @@ func readAnswer(ex Exchange, rules Rules) Outcome {
 	if err := json.Unmarshal(ex.Body, &env); err != nil {
 		return notAnObject(ex, err)
 	}
-	out := Outcome{Verdict: Failed, Reason: ReasonMalformed, Retryable: true, Usage: usageIn(env.Usage, completionUsage)}
+	out := Outcome{Verdict: Failed, Reason: ReasonMalformed, Retryable: true}
+	out.Usage, out.UsageFault = usageIn(env.Usage, completionUsage)
 	out.ServedModel = lineIn(env.Model)
 	out.Fingerprint = lineIn(env.Fingerprint)
 	if says(env.Error) {

@@ -306,6 +306,34 @@ func TestClassifyUsage(t *testing.T) {
 	}
 }
 
+// A count that nobody can have counted is named; one that is not there is only unknown.
+func TestClassifyNamesUsageThatMakesNoSense(t *testing.T) {
+	for usage, want := range map[string]string{
+		``: "", `null`: "", `{}`: "", `{"total_tokens":4}`: "", `{"prompt_tokens":null,"completion_tokens":2}`: "",
+		`{"prompt_tokens":12,"completion_tokens":5,"total_tokens":17}`:  "",
+		`{"prompt_tokens":12,"completion_tokens":5,"total_tokens":400}`: "", // reasoning that is no part of either
+		`[]`: "usage is no object", `"lots"`: "usage is no object", `7`: "usage is no object",
+		`{"prompt_tokens":-5,"completion_tokens":2}`:                    "prompt_tokens is -5",
+		`{"prompt_tokens":"12","completion_tokens":2}`:                  `prompt_tokens is "12"`,
+		`{"prompt_tokens":12,"completion_tokens":2.5}`:                  "completion_tokens is 2.5",
+		`{"prompt_tokens":12,"completion_tokens":2,"total_tokens":-14}`: "total_tokens is -14",
+		`{"prompt_tokens":12,"completion_tokens":5,"total_tokens":10}`:  "total_tokens is 10, and its parts are 12 and 5",
+	} {
+		t.Run(usage, func(t *testing.T) {
+			g := gomega.NewWithT(t)
+			beside := ""
+			if usage != "" {
+				beside = `,"usage":` + usage
+			}
+			out := providers.Classify(answered(200, `{"choices":[{"message":{"content":"x"},"finish_reason":"stop"}]`+beside+`}`), providers.Rules{})
+			g.Expect(out.Verdict).To(gomega.Equal(ok))
+			g.Expect(out.UsageFault).To(gomega.Equal(want))
+		})
+	}
+	responses := providers.Classify(background("completed", `,"usage":{"input_tokens":-1,"output_tokens":3}`+outputs(words("x"))), providers.Rules{})
+	gomega.NewWithT(t).Expect(responses.UsageFault).To(gomega.Equal("input_tokens is -1"), "in the words of the format")
+}
+
 func TestRetryAfter(t *testing.T) {
 	year := 365 * 24 * time.Hour
 	for name, c := range map[string]struct {

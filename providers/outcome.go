@@ -46,6 +46,7 @@ type Outcome struct {
 	ServedModel  string
 	Fingerprint  string // system_fingerprint
 	Usage        *Usage // nil when the provider reported none: unknown, never zero
+	UsageFault   string // what makes no sense in what it reported, in one line; "" = nothing
 }
 
 // Usage is the provider's own count, in tokens.

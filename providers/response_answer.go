@@ -17,7 +17,8 @@ func readResponse(ex Exchange, rules Rules) Outcome {
 	if err != nil {
 		return notAnObject(ex, err)
 	}
-	out := Outcome{Verdict: Failed, Reason: ReasonMalformed, Retryable: true, Usage: usageIn(object.Usage, responseUsage)}
+	out := Outcome{Verdict: Failed, Reason: ReasonMalformed, Retryable: true}
+	out.Usage, out.UsageFault = usageIn(object.Usage, responseUsage)
 	out.ServedModel = lineIn(object.Model)
 	head, err := object.head()
 	switch {

@@ -1,6 +1,7 @@
 package providers
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 
@@ -17,22 +18,38 @@ var (
 )
 
 // usageIn reads the provider's count. A count that is absent, incomplete or makes no sense is unknown,
-// hence nil, and never zero; a missing total is the sum.
-func usageIn(raw jsontext.Value, names usageNames) *Usage {
+// hence nil, and never zero; a missing total is the sum. fault says what makes no sense, if anything: a total
+// below its parts does not either, though the parts are taken as they stand.
+func usageIn(raw jsontext.Value, names usageNames) (usage *Usage, fault string) {
 	var counts map[string]jsontext.Value
-	if raw.Kind() != '{' || json.Unmarshal(raw, &counts) != nil {
-		return nil
+	switch kind := raw.Kind(); {
+	case len(raw) == 0 || kind == 'n':
+		return nil, ""
+	case kind != '{' || json.Unmarshal(raw, &counts) != nil:
+		return nil, "usage is no object"
 	}
-	prompt, ok1 := countIn(counts[names.prompt])
-	completion, ok2 := countIn(counts[names.completion])
+	read := map[string]int{}
+	for _, name := range []string{"total_tokens", names.completion, names.prompt} {
+		switch n, ok := countIn(counts[name]); {
+		case ok:
+			read[name] = n
+		case len(counts[name]) > 0 && counts[name].Kind() != 'n':
+			fault = oneLine(name + " is " + string(counts[name]))
+		}
+	}
+	prompt, ok1 := read[names.prompt]
+	completion, ok2 := read[names.completion]
 	if !ok1 || !ok2 {
-		return nil
+		return nil, fault
 	}
-	total, ok := countIn(counts["total_tokens"])
-	if !ok {
+	total, ok := read["total_tokens"]
+	switch {
+	case !ok:
 		total = prompt + completion
+	case total < prompt+completion:
+		fault = fmt.Sprintf("total_tokens is %d, and its parts are %d and %d", total, prompt, completion)
 	}
-	return &Usage{PromptTokens: prompt, CompletionTokens: completion, TotalTokens: total}
+	return &Usage{PromptTokens: prompt, CompletionTokens: completion, TotalTokens: total}, fault
 }
 
 // countIn reads a whole number of tokens; 12.0 is 12. Beyond 2^31 it is no count of tokens.

@@ -77,7 +77,7 @@ type Observation struct {
 
 	Structure []Finding // of Answered: why the answer does not meet the schema; empty where it does
 	Business  []Finding // of Answered, where the structure holds: the checks that fail
-	Remarks   []Finding // likewise: what is no fault and may surprise
+	Remarks   []Finding // of Answered: what is no fault and may surprise
 }
 
 // Lost is a call that ended in provider trouble, whether or not another one was made in its place.

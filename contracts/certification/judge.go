@@ -28,7 +28,7 @@ type Judgement struct {
 	PassAll    []float64   // pass^k for k = 1, 2, … samples a case: see statistics.PassAll
 	Latency    *Latency    // nil where nothing was answered
 	Retried    []Finding   // calls that ended in provider trouble and were made again
-	Remarks    []Finding   // about answers that hold
+	Remarks    []Finding   // about answers, and no faults of them
 	Cases      []CaseFigures
 }
 

@@ -11,6 +11,9 @@ import (
 // reasonNotRendered: no request can be made of the case.
 const reasonNotRendered = "not_rendered"
 
+// remarkUsage: what the provider reports of its own counting makes no sense, and nobody can be billed by it.
+const remarkUsage = "implausible_usage"
+
 // observe reduces a sample to what it shows, taken for live.
 func (a *account) observe(sample Sample, read reading) certification.Observation {
 	o := certification.Observation{
@@ -28,6 +31,9 @@ func (a *account) observe(sample Sample, read reading) certification.Observation
 		o.Kind, o.Reason, o.Detail = certification.Answered, "", ""
 		o.Latency = latency(sample)
 		a.content(&o, read.outcome)
+		if fault := read.outcome.UsageFault; fault != "" {
+			o.Remarks = append(o.Remarks, certification.Finding{Reason: remarkUsage, Detail: "the usage that came with an answer makes no sense: " + fault})
+		}
 	}
 	return o
 }

@@ -143,3 +143,23 @@ func TestUsageOfResponses(t *testing.T) {
 	g.Expect(reasonsOf(d)).To(Equal([]string{"token_count_differs"}))
 	g.Expect(d.Findings[0].Count).To(Equal(8), "every case")
 }
+
+// A count that makes no sense rejects nobody, and is not passed over in silence.
+func TestUsageThatMakesNoSenseIsRemarked(t *testing.T) {
+	g, w := NewWithT(t), newWorld(t)
+	url := w.gateway(t, nil, func(_ *http.Request, answer []byte) []byte {
+		return edited(t, answer, func(completion map[string]any) {
+			if usage, ok := completion["usage"].(map[string]any); ok {
+				usage["prompt_tokens"] = -5
+			}
+		})
+	})
+	record, _ := w.certify(at(t, w.pair("support-triage", "faithful"), url, ""), w.options())
+	g.Expect(record.Verdict).To(Equal(certification.Certified), "%+v", record.Dimensions)
+	g.Expect(record.Warnings).To(ContainElement(And(
+		HaveField("Reason", "implausible_usage"), HaveField("Count", 40),
+		HaveField("Detail", "the usage that came with an answer makes no sense: prompt_tokens is -5"),
+	)))
+	plain, _ := w.certify(w.pair("support-triage", "faithful"), w.options())
+	g.Expect(plain.Warnings).NotTo(ContainElement(HaveField("Reason", "implausible_usage")))
+}

@@ -61,6 +61,9 @@ func (of patient) shortened(timeout time.Duration) (caution, bool) {
 		return caution{}, false
 	}
 	slowest := fmt.Sprintf("its slowest answer took %s, p99 %s", inMS(seen.MaxMS), inMS(seen.P99MS))
+	if seen.Late > 0 {
+		slowest = fmt.Sprintf("%d of %d calls had no answer by then, p99 %s", seen.Late, seen.Samples, inMS(seen.P99MS))
+	}
 	end := "which all of them would have met"
 	found := caution{Warning: warningDeadline}
 	if seen.MaxMS > timeout.Milliseconds() {

@@ -55,6 +55,12 @@ func TestCanFailoverKnowsTheDeadlineThatWasMet(t *testing.T) {
 			Fix:     "fallproof certify --contract support-triage --target sim/two",
 			Or:      "in fallproof.yaml: timeout: 5s under providers.sim, as it was certified",
 		}}},
+		{name: "even the longer one was not always met", timeout: "4s", latency: &certification.Latency{Samples: 42, Late: 2, P99MS: 5000, MaxMS: 5010, DeadlineMS: 5000}, want: []caution{{
+			Warning: "deadline_shortened",
+			Meaning: "it was certified under a soft deadline of 5s, and 2 of 42 calls had no answer by then, p99 5s; providers.sim.timeout is 4s now, and what comes later is doubt",
+			Fix:     "fallproof certify --contract support-triage --target sim/two",
+			Or:      "in fallproof.yaml: timeout: 5s under providers.sim, as it was certified",
+		}}},
 		{name: "shorter, and long enough", timeout: "3100ms", latency: &certification.Latency{Samples: 40, P99MS: 2900, MaxMS: 3100, DeadlineMS: 5000}, want: []caution{{
 			Warning: "deadline_shortened",
 			Meaning: "it was certified under a soft deadline of 5s, and its slowest answer took 3.1s, p99 2.9s; providers.sim.timeout is 3.1s now, which all of them would have met",

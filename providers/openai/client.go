@@ -36,6 +36,9 @@ type Config struct {
 	PollPause      time.Duration // before a background response is looked at, growing to 20 times it; 0 = DefaultPollPause
 	LookTimeout    time.Duration // for one GET: a look at a response, a page of a listing; 0 = DefaultLookTimeout
 	TLS            *tls.Config   // e.g. a private certificate authority; nil = the system's
+
+	// Secrets are kept out of exchanges besides the key, such as the keys of other endpoints.
+	Secrets secrets.Scrubber
 }
 
 // Client is a [providers.Provider] and a [providers.Finder] for one endpoint. It may be used concurrently.
@@ -43,7 +46,7 @@ type Client struct {
 	config    Config
 	err       error // what is wrong with the configuration; every Send reports it
 	transport *http.Transport
-	secrets   secrets.Scrubber // knows the key
+	secrets   secrets.Scrubber // knows the key, and the others
 }
 
 var _ providers.Provider = (*Client)(nil)
@@ -56,7 +59,7 @@ func New(config Config) *Client {
 	config.PollPause = cmp.Or(config.PollPause, DefaultPollPause)
 	config.LookTimeout = cmp.Or(config.LookTimeout, DefaultLookTimeout)
 	config.BaseURL = strings.TrimRight(config.BaseURL, "/")
-	return &Client{config: config, err: config.validate(), transport: newTransport(config), secrets: secrets.NewScrubber(config.APIKey)}
+	return &Client{config: config, err: config.validate(), transport: newTransport(config), secrets: config.Secrets.With(config.APIKey)}
 }
 
 // Close closes the connections that no Send is using. The client stays usable.

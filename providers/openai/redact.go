@@ -6,11 +6,15 @@ import (
 	"github.com/fallproof/fallproof/providers"
 )
 
-// redact takes the API key out of an exchange, however it is spelled there: providers do echo it, in 401s
+// redact takes the API key, and whatever else is secret, out of an exchange, however it is spelled there, also
+// where the end of the answer is missing that would have shown the rest of it: providers do echo keys, in 401s
 // above all. Cookies go too; nothing here uses them, and records are shown to people.
 func (c *Client) redact(ex *providers.Exchange) {
 	ex.Header.Del("Set-Cookie")
 	ex.RequestBody, ex.Body = c.secrets.Bytes(ex.RequestBody), c.secrets.Bytes(ex.Body)
+	if !ex.Complete || ex.TooLarge {
+		ex.Body = c.secrets.CutOff(ex.Body)
+	}
 	for _, values := range ex.Header {
 		for i := range values {
 			values[i] = c.secrets.Text(values[i])

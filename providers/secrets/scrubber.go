@@ -1,45 +1,66 @@
 // Package secrets takes secrets that are known, such as a provider's key, out of whatever is kept or shown, in
 // every spelling in which they are likely to come back. What merely looks like a credential it leaves alone.
+//
+// A text and the secrets are compared as they read once every escape is undone (fold), so that one comparison
+// serves all spellings and their mixtures; what is taken out is the piece of the text as it was.
 package secrets
 
 import (
-	"encoding/base64"
-	"fmt"
-	"regexp"
-	"strconv"
+	"cmp"
+	"slices"
 	"strings"
 )
 
 // Redacted stands where a secret stood.
 const Redacted = "[redacted]"
 
-// minSecret is the length from which a secret is looked for. Shorter ones guard nothing, and taking them out
-// would garble ordinary text.
-const minSecret = 8
+// MinLength is the length from which a secret is looked for, in bytes. Shorter ones guard nothing, and taking
+// them out would garble ordinary text.
+const MinLength = 8
 
 // Scrubber takes secrets out of text. The zero value knows none. It prints as nothing, wherever it ends up.
-type Scrubber struct{ forms []form }
-
-// form is one form of a secret.
-type form struct {
-	needle  string // text that holds it in any spelling holds this once it is unescaped; "" = nothing that simple does
-	pattern *regexp.Regexp
+type Scrubber struct {
+	forms []form
+	sieve *sieve // nil where there are no forms
 }
 
 // NewScrubber knows the secrets in every spelling in which they are likely to come back: as they are,
-// percent-encoded in part or as a whole, escaped in JSON (also in JSON within a JSON string), and within
-// base64 at any offset, in both alphabets, itself escaped or not.
-func NewScrubber(secrets ...string) Scrubber {
-	var s Scrubber
+// percent-encoded, escaped in JSON or as HTML entities, in part or as a whole, one within the other too (such
+// as JSON within a JSON string), and within base64 at any offset, in both alphabets, itself escaped or not. One
+// that is shorter than [MinLength] it does not look for.
+func NewScrubber(secrets ...string) Scrubber { return Scrubber{}.With(secrets...) }
+
+// Named is a scrubber whose secrets have names, by which [Scrubber.Names] tells which of them a text holds.
+func Named(secrets map[string]string) Scrubber {
+	var forms []form
+	for name, secret := range secrets {
+		forms = append(forms, formsOf(name, secret)...)
+	}
+	return newScrubber(forms)
+}
+
+// With is a scrubber that knows these secrets as well.
+func (s Scrubber) With(secrets ...string) Scrubber {
+	forms := slices.Clone(s.forms)
 	for _, secret := range secrets {
-		if len(secret) < minSecret {
-			continue
-		}
-		for _, text := range forms(secret) {
-			s.forms = append(s.forms, form{needleOf(text), spellings(text)})
+		for _, one := range formsOf("", secret) {
+			if !slices.ContainsFunc(forms, one.same) {
+				forms = append(forms, one)
+			}
 		}
 	}
-	return s
+	return newScrubber(forms)
+}
+
+func newScrubber(forms []form) Scrubber {
+	if len(forms) == 0 {
+		return Scrubber{}
+	}
+	cores := make([]string, len(forms))
+	for i, one := range forms {
+		cores[i] = one.core()
+	}
+	return Scrubber{forms: forms, sieve: newSieve(cores)}
 }
 
 // String keeps the secrets out of logs.
@@ -50,20 +71,16 @@ func (Scrubber) GoString() string { return "secrets.Scrubber{…}" }
 
 // Text is text without the secrets.
 func (s Scrubber) Text(text string) string {
-	if len(s.forms) == 0 {
-		return text
-	}
-	plain := unescaped(text)
-	for _, one := range s.forms {
-		if strings.Contains(plain, one.needle) {
-			text = one.pattern.ReplaceAllLiteralString(text, Redacted)
-		}
-	}
-	return text
+	var found []span
+	s.find(text, func(_ form, all []span) { found = append(found, all...) })
+	return without(text, found)
 }
 
 // Bytes is text without the secrets: text itself where it holds none.
 func (s Scrubber) Bytes(text []byte) []byte {
+	if len(s.forms) == 0 {
+		return text
+	}
 	before := string(text)
 	if after := s.Text(before); after != before {
 		return []byte(after)
@@ -71,111 +88,49 @@ func (s Scrubber) Bytes(text []byte) []byte {
 	return text
 }
 
-// needleOf is the middle of a form: what stands around a secret may look like the beginning of an escape, and
-// take a few of its bytes along. Of a form that itself looks like escapes nothing is sure to be found.
-func needleOf(form string) string {
-	const before, behind = 3, 2
-	if strings.ContainsAny(form, `%\`) || len(form) <= before+behind {
-		return ""
-	}
-	return form[before : len(form)-behind]
-}
-
-// unescaped is text without percent-encoding and without what JSON escapes, however deep. It is good for
-// finding plain ASCII, and for nothing else.
-func unescaped(text string) string {
-	for {
-		once := unescapedOnce(text)
-		if len(once) == len(text) {
-			return once
+// Names are those of the secrets that text holds, sorted. A secret without a name is not among them.
+func (s Scrubber) Names(text string) []string {
+	var names []string
+	s.find(text, func(one form, _ []span) {
+		if one.name != "" {
+			names = append(names, one.name)
 		}
-		text = once
+	})
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// find tells of each form that a text holds.
+func (s Scrubber) find(text string, tell func(one form, found []span)) {
+	if len(s.forms) == 0 || !s.sieve.hits(fold(text).text) {
+		return
+	}
+	read := foldMapped(text)
+	for _, one := range s.forms {
+		if found := one.find(read); len(found) > 0 {
+			tell(one, found)
+		}
 	}
 }
 
-func unescapedOnce(text string) string {
-	if !strings.ContainsAny(text, `%\`) {
+// span is a piece of a text.
+type span struct{ start, end int }
+
+// without puts Redacted in place of each piece; pieces that overlap are one.
+func without(text string, pieces []span) string {
+	if len(pieces) == 0 {
 		return text
 	}
-	out := make([]byte, 0, len(text))
-	for i := 0; i < len(text); {
-		b, length := escape(text[i:])
-		if length == 0 {
-			b, length = text[i], 1
+	slices.SortFunc(pieces, func(a, b span) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end)) })
+	var left strings.Builder
+	end := 0
+	for _, piece := range pieces {
+		if piece.start >= end {
+			left.WriteString(text[end:piece.start])
+			left.WriteString(Redacted)
 		}
-		if b != '\\' {
-			out = append(out, b)
-		}
-		i += length
+		end = max(end, piece.end)
 	}
-	return string(out)
-}
-
-// escape reads an escape at the beginning of text: %HH, %25HH …, or \u00HH behind any number of backslashes.
-// length is 0 where there is none.
-func escape(text string) (b byte, length int) {
-	digits := 0
-	switch text[0] {
-	case '%':
-		digits = 1
-		for strings.HasPrefix(text[digits:], "25") && hexadecimal(text[digits+2:]) {
-			digits += 2
-		}
-	case '\\':
-		for digits < len(text) && text[digits] == '\\' {
-			digits++
-		}
-		if !strings.HasPrefix(text[digits:], "u00") {
-			return 0, 0
-		}
-		digits += 3
-	}
-	if digits == 0 || !hexadecimal(text[digits:]) {
-		return 0, 0
-	}
-	n, err := strconv.ParseUint(text[digits:digits+2], 16, 8)
-	if err != nil {
-		return 0, 0
-	}
-	return byte(n), digits + 2
-}
-
-// hexadecimal says whether text begins with two hexadecimal digits.
-func hexadecimal(text string) bool {
-	is := func(b byte) bool {
-		return b >= '0' && b <= '9' || b|0x20 >= 'a' && b|0x20 <= 'f'
-	}
-	return len(text) >= 2 && is(text[0]) && is(text[1])
-}
-
-// forms are a secret and the cores that it leaves in base64: what of the encoding depends on the secret
-// alone, for each of the three offsets at which it can begin. The longest come first, so that no part of one
-// is left.
-func forms(secret string) []string {
-	found := []string{secret}
-	for offset := range 3 {
-		padded := strings.Repeat("\x00", offset) + secret
-		for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
-			encoded := encoding.EncodeToString([]byte(padded))
-			first := (offset*8 + 5) / 6 // digits that hold a bit of what stands before
-			last := len(padded) * 8 / 6 // digits that hold a bit of what stands behind
-			if core := encoded[first:last]; len(core) >= minSecret {
-				found = append(found, core)
-			}
-		}
-	}
-	return found
-}
-
-const backslash = `(?:\\|%%(?:25)*5[cC])`
-
-// spellings matches a text byte by byte, each one plain, percent-encoded or escaped as in JSON, behind any
-// number of backslashes, which may be percent-encoded in their turn.
-func spellings(text string) *regexp.Regexp {
-	var pattern strings.Builder
-	for i := range len(text) {
-		b := text[i]
-		fmt.Fprintf(&pattern, `(?:`+backslash+`*(?:%s|%%(?:25)*(?i:%02x))|`+backslash+`+u00(?i:%02x))`, regexp.QuoteMeta(string(rune(b))), b, b)
-	}
-	return regexp.MustCompile(pattern.String())
+	left.WriteString(text[end:])
+	return left.String()
 }

@@ -3,11 +3,13 @@ package secrets_test
 import (
 	"encoding/base64"
 	"fmt"
+	"math/rand/v2"
 	"net/url"
 	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	. "github.com/onsi/gomega"
 
 	"github.com/fallproof/fallproof/providers/secrets"
@@ -87,4 +89,45 @@ func TestScrubbedJSONIsJSON(t *testing.T) {
 	var read map[string]string
 	g.Expect(json.Unmarshal([]byte(secrets.NewScrubber(secret).Text(string(nested))), &read)).To(Succeed())
 	g.Expect(read).To(HaveKeyWithValue("echo", `{"key":"[redacted]"}`))
+}
+
+// Whatever stands around a secret in a JSON text, also in a JSON text within one.
+func TestScrubbedJSONStaysJSON(t *testing.T) {
+	draw := rand.New(rand.NewPCG(20, 30))
+	pieces := []string{`\`, `"`, "\n", "%", "&", "&#", "u00", "n", ";", "25", "{", secret, secret, "é"}
+	scrub := secrets.NewScrubber(secret)
+	for range 2000 {
+		text := ""
+		for range 1 + draw.IntN(8) {
+			text += pieces[draw.IntN(len(pieces))]
+		}
+		for range 1 + draw.IntN(3) {
+			quoted, err := json.Marshal(map[string]string{"a": text, secret: "b"})
+			NewWithT(t).Expect(err).NotTo(HaveOccurred())
+			text = string(quoted)
+		}
+		scrubbed := scrub.Text(text)
+		NewWithT(t).Expect(jsontext.Value(scrubbed).IsValid()).To(BeTrue(), scrubbed)
+		NewWithT(t).Expect(left(scrubbed, secret)).To(BeEmpty(), scrubbed)
+	}
+}
+
+func TestNames(t *testing.T) {
+	g := NewWithT(t)
+	scrub := secrets.Named(map[string]string{"alpha": secret, "beta": "another-secret", "gamma": "another-secret", "short": "abc", "none": ""})
+	g.Expect(scrub.Names("another%2Dsecret")).To(Equal([]string{"beta", "gamma"}))
+	g.Expect(scrub.Names("another-secret and " + secret + " abc")).To(Equal([]string{"alpha", "beta", "gamma"}))
+	g.Expect(scrub.Names("nothing")).To(BeEmpty())
+	g.Expect(secrets.Scrubber{}.Names(secret)).To(BeEmpty())
+	more := scrub.With("a-third-secret", secret)
+	g.Expect(more.Text("a-third-secret, another-secret, " + secret)).To(Equal("[redacted], [redacted], [redacted]"))
+	g.Expect(more.Names("a-third-secret, another-secret, " + secret)).To(Equal([]string{"alpha", "beta", "gamma"}))
+	g.Expect(scrub.Text("a-third-secret")).To(Equal("a-third-secret"), "what was there before knows no more than before")
+}
+
+// Of secrets of which one is the beginning of another nothing is left of the longer one.
+func TestASecretThatBeginsAnother(t *testing.T) {
+	scrub := secrets.NewScrubber("sk-0123456789", "sk-0123456789-and-more", "9-and-more-of-it")
+	NewWithT(t).Expect(scrub.Text("a sk-0123456789-and-more, sk-0123456789 b; sk-0123456789-and-more-of-it")).
+		To(Equal("a [redacted], [redacted] b; [redacted]"))
 }

@@ -45,8 +45,10 @@ type Store struct {
 type Provider struct {
 	Name       string
 	BaseURL    string
-	APIKeyEnv  string // name of the variable that holds the key; "" = none
-	APIKeyFile string // path of the file that holds the key; "" = none
+	// Where the key is; "" = there is none. One that is shorter than [secrets.MinLength] is sent like any other, and
+	// is not taken out of what is kept.
+	APIKeyEnv  string // name of the variable that holds it
+	APIKeyFile string // path of the file that holds it
 	Source     providers.Source
 
 	// LiveOnLoopback lets certifications count as live although this machine, or a simulator, answered them:

@@ -43,13 +43,15 @@ type Store struct {
 
 // Provider is one endpoint and its models.
 type Provider struct {
-	Name       string
-	BaseURL    string
+	Name    string
+	BaseURL string
+
 	// Where the key is; "" = there is none. One that is shorter than [secrets.MinLength] is sent like any other, and
 	// is not taken out of what is kept.
 	APIKeyEnv  string // name of the variable that holds it
 	APIKeyFile string // path of the file that holds it
-	Source     providers.Source
+
+	Source providers.Source
 
 	// LiveOnLoopback lets certifications count as live although this machine, or a simulator, answered them:
 	// where a real model or a gateway to one listens on loopback.

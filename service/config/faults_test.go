@@ -143,11 +143,11 @@ func TestAPIKeysAreReadWhenTheyAreUsed(t *testing.T) {
   two: {base_url: 'https://a.example', api_key_file: two, models: {m: {}}}
   pasted: {base_url: 'https://a.example', api_key_env: PASTED, models: {m: {}}}
 `
-	c, err := config.Parse(file, []byte(text), environment("SET", " secret\n", "PASTED", "“sk-hunter2”"))
+	c, err := config.Parse(file, []byte(text), environment("SET", " a-long-secret\n", "PASTED", "“sk-hunter2”"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for provider, want := range map[string]string{"open": "", "set": "secret", "file": "from-the-file"} {
+	for provider, want := range map[string]string{"open": "", "set": "a-long-secret", "file": "from-the-file"} {
 		g := gomega.NewWithT(t)
 		key, err := c.APIKey(provider)
 		g.Expect(err).NotTo(gomega.HaveOccurred())
@@ -169,5 +169,8 @@ func TestAPIKeysAreReadWhenTheyAreUsed(t *testing.T) {
 	g := gomega.NewWithT(t)
 	g.Expect(c.CheckAPIKeys("set", "file", "open")).To(gomega.Succeed())
 	g.Expect(c.CheckAPIKeys()).To(gomega.MatchError(gomega.ContainSubstring("provider empty")))
+	scrub := c.Scrubber()
+	g.Expect(scrub.Names("set's is a-long-secret, and file's from-the-file")).To(gomega.Equal([]string{"file", "set"}))
+	g.Expect(scrub.Text("from%2Dthe-file, “sk-hunter2”")).To(gomega.Equal("[redacted], “sk-hunter2”"), "what cannot be sent is not looked for")
 	g.Expect(c.CheckAPIKeys("set", "pasted")).To(gomega.MatchError(gomega.ContainSubstring("provider pasted")))
 }

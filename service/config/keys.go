@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/fallproof/fallproof/providers"
+	"github.com/fallproof/fallproof/providers/secrets"
 )
 
 // APIKey reads the key of a provider: "" where none is declared. White space around it is no part of it. Where
@@ -60,6 +61,19 @@ func (c *Config) CheckAPIKeys(names ...string) error {
 		}
 	}
 	return nil
+}
+
+// Scrubber knows the key of every provider by the provider's name, so that nobody's key is kept wherever it turns
+// up: one provider's may stand in a prompt for another. A key that cannot be read, or could not be sent, is not
+// known; that is an error only where it is needed.
+func (c *Config) Scrubber() secrets.Scrubber {
+	keys := map[string]string{}
+	for name := range c.Providers {
+		if key, err := c.APIKey(name); err == nil {
+			keys[name] = key
+		}
+	}
+	return secrets.Named(keys)
 }
 
 func (c *Config) fault(line int, format string, args ...any) error {

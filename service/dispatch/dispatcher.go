@@ -10,6 +10,7 @@ import (
 
 	"github.com/fallproof/fallproof/providers"
 	"github.com/fallproof/fallproof/providers/openai"
+	"github.com/fallproof/fallproof/providers/secrets"
 	"github.com/fallproof/fallproof/service/circuit"
 	"github.com/fallproof/fallproof/service/config"
 	"github.com/fallproof/fallproof/service/job"
@@ -72,7 +73,7 @@ type Dispatcher struct {
 }
 
 // New prepares a dispatcher; it runs nothing before Start. It errs where a provider's API key is
-// declared and missing.
+// declared, and missing or malformed.
 func New(options Options) (*Dispatcher, error) {
 	options.Lease = cmp.Or(options.Lease, DefaultLease)
 	options.Renew = cmp.Or(options.Renew, min(DefaultRenew, options.Lease/3))
@@ -88,8 +89,9 @@ func New(options Options) (*Dispatcher, error) {
 		swept: make(chan struct{}), tended: make(chan struct{}), watched: make(chan struct{}), watching: watching{err: errNotWatching},
 	}
 	d.log = options.Logger.With("boot_id", d.bootID)
+	keys := options.Config.Scrubber()
 	for name, provider := range options.Config.Providers {
-		client, err := d.client(provider)
+		client, err := d.client(provider, keys)
 		if err != nil {
 			return nil, err
 		}
@@ -101,7 +103,7 @@ func New(options Options) (*Dispatcher, error) {
 	return d, nil
 }
 
-func (d *Dispatcher) client(provider config.Provider) (providers.Provider, error) {
+func (d *Dispatcher) client(provider config.Provider, keys secrets.Scrubber) (providers.Provider, error) {
 	if d.options.Client != nil {
 		return d.options.Client(provider.Name), nil
 	}
@@ -109,7 +111,7 @@ func (d *Dispatcher) client(provider config.Provider) (providers.Provider, error
 	if err != nil {
 		return nil, err
 	}
-	client := openai.New(openai.Config{BaseURL: provider.BaseURL, APIKey: key})
+	client := openai.New(openai.Config{BaseURL: provider.BaseURL, APIKey: key, Secrets: keys})
 	d.idle = append(d.idle, client.Close)
 	return client, nil
 }

@@ -45,6 +45,8 @@ type settings struct {
 	Route                         string // more lines of the route
 	Alpha, Beta                   string // more of these providers, as ", key: value"
 	Window                        int    // of beta's model, in tokens
+	URL                           string // of alpha; "" = the simulator's
+	Env                           map[string]string
 
 	Wrap    func(store.Store) store.Store
 	Options dispatch.Options // Lease, Renew, Sweep, Client
@@ -94,18 +96,18 @@ func (w *world) configure(s settings) *config.Config {
 	}
 	text := "server: {accept_sources: [live]}\nproviders:\n"
 	more := map[string]string{"alpha": s.Alpha, "beta": s.Beta}
-	models := map[string]string{}
+	models, environment := map[string]string{}, s.Env
 	if s.Window > 0 {
 		models["beta"] = fmt.Sprintf("tokenizer: o200k_base, context_window: %d", s.Window)
 	}
 	for _, target := range []providers.Target{alpha, beta, gamma} {
 		text += fmt.Sprintf("  %s: {base_url: %q, timeout: %s, give_up: %s, queue_timeout: %s, concurrency: %d%s, models: {%s: {%s}}}\n",
-			target.Provider, w.sim.BaseURL(), or(s.Timeout, "20s"), or(s.GiveUp, "25s"), or(s.QueueTimeout, "20s"),
+			target.Provider, or(s.URL, w.sim.BaseURL()), or(s.Timeout, "20s"), or(s.GiveUp, "25s"), or(s.QueueTimeout, "20s"),
 			max(s.Concurrency, 1), more[target.Provider], target.Model, models[target.Provider])
 		s = settings{Concurrency: s.Concurrency, Route: s.Route} // the others have all the time they need
 	}
 	text += fmt.Sprintf("routes:\n  %s:\n    primary: %s\n    fallbacks: [%s]\n%s", contract, alpha, beta, s.Route)
-	parsed, err := config.Parse("fallproof.yaml", []byte(text), func(string) string { return "" })
+	parsed, err := config.Parse("fallproof.yaml", []byte(text), func(name string) string { return environment[name] })
 	w.Expect(err).NotTo(gomega.HaveOccurred())
 	return parsed
 }

@@ -26,7 +26,7 @@ type Pair struct {
 	Concurrency  int           // calls to this provider at the same time; the smallest of its pairs counts
 	Client       providers.Provider
 
-	Scrub          secrets.Scrubber // takes the provider's key out of what is kept
+	Scrub          secrets.Scrubber // takes the keys of all providers, by their names, out of what is kept
 	LiveOnLoopback bool             // answers of this machine, or of a simulator, count as live where the profile says so
 }
 

@@ -10,7 +10,6 @@ import (
 	"github.com/fallproof/fallproof/contracts"
 	"github.com/fallproof/fallproof/providers"
 	"github.com/fallproof/fallproof/providers/openai"
-	"github.com/fallproof/fallproof/providers/secrets"
 	"github.com/fallproof/fallproof/service/config"
 )
 
@@ -45,7 +44,7 @@ func Pairs(cfg *config.Config, selection Selection) (pairs []Pair, release func(
 		return nil, nil, err
 	}
 	clients := map[string]*openai.Client{}
-	scrubs := map[string]secrets.Scrubber{}
+	keys := cfg.Scrubber()
 	release = func() {
 		for _, client := range clients {
 			client.Close()
@@ -62,10 +61,9 @@ func Pairs(cfg *config.Config, selection Selection) (pairs []Pair, release func(
 			if err != nil {
 				return nil, nil, err
 			}
-			clients[provider.Name] = openai.New(openai.Config{BaseURL: provider.BaseURL, APIKey: key})
-			scrubs[provider.Name] = secrets.NewScrubber(key)
+			clients[provider.Name] = openai.New(openai.Config{BaseURL: provider.BaseURL, APIKey: key, Secrets: keys})
 		}
-		pair.Client, pair.Scrub = clients[provider.Name], scrubs[provider.Name]
+		pair.Client, pair.Scrub = clients[provider.Name], keys
 		pairs = append(pairs, pair)
 	}
 	return pairs, release, nil

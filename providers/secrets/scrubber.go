@@ -21,7 +21,6 @@ const MinLength = 8
 // Scrubber takes secrets out of text. The zero value knows none. It prints as nothing, wherever it ends up.
 type Scrubber struct {
 	forms []form
-	sieve *sieve // nil where there are no forms
 }
 
 // NewScrubber knows the secrets in every spelling in which they are likely to come back: as they are,
@@ -36,7 +35,7 @@ func Named(secrets map[string]string) Scrubber {
 	for name, secret := range secrets {
 		forms = append(forms, formsOf(name, secret)...)
 	}
-	return newScrubber(forms)
+	return Scrubber{forms}
 }
 
 // With is a scrubber that knows these secrets as well.
@@ -49,18 +48,7 @@ func (s Scrubber) With(secrets ...string) Scrubber {
 			}
 		}
 	}
-	return newScrubber(forms)
-}
-
-func newScrubber(forms []form) Scrubber {
-	if len(forms) == 0 {
-		return Scrubber{}
-	}
-	cores := make([]string, len(forms))
-	for i, one := range forms {
-		cores[i] = one.core()
-	}
-	return Scrubber{forms: forms, sieve: newSieve(cores)}
+	return Scrubber{forms}
 }
 
 // String keeps the secrets out of logs.
@@ -102,7 +90,7 @@ func (s Scrubber) Names(text string) []string {
 
 // find tells of each form that a text holds.
 func (s Scrubber) find(text string, tell func(one form, found []span)) {
-	if len(s.forms) == 0 || !s.sieve.hits(fold(text).text) {
+	if len(s.forms) == 0 || !s.mayHold(fold(text).text) {
 		return
 	}
 	read := foldMapped(text)
@@ -111,6 +99,11 @@ func (s Scrubber) find(text string, tell func(one form, found []span)) {
 			tell(one, found)
 		}
 	}
+}
+
+// mayHold says whether a folded text holds what every spelling of some secret has in common.
+func (s Scrubber) mayHold(text string) bool {
+	return slices.ContainsFunc(s.forms, func(one form) bool { return strings.Contains(text, one.core()) })
 }
 
 // span is a piece of a text.

@@ -45,9 +45,12 @@ type account struct {
 
 // caseAccount is what is known of one case.
 type caseAccount struct {
-	wire     []providers.Message // of render, like the next two: as the target is sent it; nil where no request can be made
-	tokens   int                 // of these, by the local tokenizer
+	wire     []providers.Message // of render, like the next five: as the target is sent it, without keys; nil where no request can be made
+	keys     []string            // the providers whose keys it held
+	tokens   int                 // of it, by the local tokenizer
 	counted  bool
+	input    map[string]any // without keys, like the next
+	expected map[string]any
 	right    atomic.Uint64 // hash of a body in which every parameter is as declared, the attempt's id left out
 	answered bool
 	usage    int // the provider's count of its prompt, as first seen; 0 = not seen
@@ -74,13 +77,19 @@ func (a *account) render() { a.rendered.Do(a.renderCases) }
 func (a *account) renderCases() {
 	count := counter{}
 	a.prompt = prompt.Judge(a.pair.Contract, a.pair.Target, a.pair.Profile, count.count)
+	for i, f := range a.prompt {
+		a.prompt[i].Detail = a.pair.Scrub.Text(f.Detail)
+	}
 	for _, each := range a.pair.Contract.Cases {
 		known := a.cases[each.Name]
+		known.input, known.expected = a.pair.redactedObject(each.Input), a.pair.redactedObject(each.Expected)
 		request, err := a.binding.Request(each.Input)
 		if err != nil {
 			continue // said by the prompt's findings, and so is what fails below
 		}
-		if known.wire, err = a.pair.Profile.WireMessages(request.Messages); err == nil {
+		wire, err := a.pair.Profile.WireMessages(request.Messages)
+		if err == nil {
+			known.wire, known.keys = a.pair.redacted(wire), a.pair.keysIn(wire)
 			known.tokens, known.counted, err = count.count(a.pair.Profile, request.Messages)
 			known.counted = known.counted && err == nil
 		}
@@ -270,11 +279,8 @@ func (a *account) checkWire(sample Sample) []certification.Check {
 	if right.Load() == body {
 		return nil
 	}
-	checks := certification.CheckWire([]byte(sample.Seen.Request), certification.Declared{
-		Profile: a.pair.Profile, Schema: a.pair.Contract.Schema, Messages: a.cases[sample.Case].wire,
-		Temperature: a.pair.Contract.Sampling.Temperature, MaxOutputTokens: a.pair.Contract.Sampling.MaxOutputTokens,
-		Metadata: map[string]string{openai.AttemptMetadata: sample.Seen.AttemptID},
-	})
+	declared := a.pair.declared(a.cases[sample.Case].wire, map[string]string{openai.AttemptMetadata: sample.Seen.AttemptID})
+	checks := certification.CheckWire([]byte(sample.Seen.Request), declared)
 	if !slices.ContainsFunc(checks, func(c certification.Check) bool { return c.Status != certification.CheckPassed }) {
 		right.Store(body)
 	}

@@ -64,19 +64,19 @@ func (e Evidence) artifactCall(call call) evidence.Sample {
 func (e Evidence) artifactCase(each contracts.Case) evidence.Case {
 	kept := evidence.Case{Name: each.Name, Messages: []evidence.Message{}}
 	if each.Expected != nil {
-		kept.Expected = jsontext.Value(value.Encode(each.Expected))
+		kept.Expected = jsontext.Value(e.Pair.Scrub.Bytes(value.Encode(each.Expected)))
 	}
 	request, err := e.binding.Request(each.Input)
 	if err != nil {
-		kept.Unrenderable = oneLine(err.Error())
+		kept.Unrenderable = oneLine(e.Pair.Scrub.Text(err.Error()))
 		return kept
 	}
 	wire, err := e.Pair.Profile.WireMessages(request.Messages)
 	if err != nil {
-		kept.Unrenderable = oneLine(err.Error())
+		kept.Unrenderable = oneLine(e.Pair.Scrub.Text(err.Error()))
 		return kept
 	}
-	for _, m := range wire {
+	for _, m := range e.Pair.redacted(wire) {
 		kept.Messages = append(kept.Messages, evidence.Message{Role: m.Role, Content: m.Content})
 	}
 	return kept

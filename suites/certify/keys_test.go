@@ -12,6 +12,7 @@ import (
 	"github.com/fallproof/fallproof/contracts/certification"
 	"github.com/fallproof/fallproof/providers"
 	"github.com/fallproof/fallproof/providers/openai"
+	"github.com/fallproof/fallproof/providers/secrets"
 	"github.com/fallproof/fallproof/service/config"
 	"github.com/fallproof/fallproof/suites/certify"
 )
@@ -87,4 +88,58 @@ func TestWhatCannotBeSentRejectsNobody(t *testing.T) {
 	g.Expect(reasonsOf(dimension(record, certification.DimensionRoundTrip))).To(ContainElement(string(providers.ReasonUnmappable)))
 	g.Expect(string(jsonOf(t, record))).NotTo(ContainSubstring("hunter"))
 	g.Expect(w.simulator.Ledger()).To(BeEmpty())
+}
+
+// Keys stand in a system message, in an input and its expected answer, in the schema, and in the model's name. The
+// target answers as it should, and is certified; nothing that is kept holds a key, and a warning says whose are
+// sent to the provider.
+func TestKeysInAPrompt(t *testing.T) {
+	const inSystem, inInput, inAnswer, inSchema, inModel = "sk-betas-own/key", "sk-gammas<own>key", "SO-48213", "sk-deltas-own-key", "faithful"
+	g, w := NewWithT(t), newWorld(t)
+	keys := map[string]string{"beta": inSystem, "gamma": inInput, "delta": inSchema, "answers": inAnswer, "sim": inModel}
+	pair := w.pair("support-triage", "faithful")
+	pair.Scrub = secrets.Named(keys)
+	client := openai.New(openai.Config{BaseURL: w.baseURL, APIKey: inModel, Secrets: pair.Scrub})
+	t.Cleanup(client.Close)
+	pair.Client = client
+	pair.Contract = w.changed("support-triage", `You sort one message`, "The key is "+inSystem+". You sort one message")
+	pair.Contract = changed(t, pair.Contract, `Sent from my iPhone`, inInput)
+	pair.Contract = changed(t, pair.Contract, `order, invoice or ticket number`, inSchema)
+
+	record, kept, text := w.withEvidence(pair, w.options())
+	g.Expect(record.Verdict).To(Equal(certification.Certified), "%+v", record.Dimensions)
+	g.Expect(record.Warnings).To(ContainElements(
+		certification.Finding{Reason: "key_in_prompt", Count: len(pair.Contract.Cases), Case: "charged twice", Detail: "the key of provider beta stands in the prompt, and is sent to sim in the open"},
+		certification.Finding{Reason: "key_in_prompt", Count: 1, Case: "charged twice", Detail: "the key of provider gamma stands in the prompt, and is sent to sim in the open"},
+		certification.Finding{Reason: "key_in_prompt", Count: 1, Case: "charged twice", Detail: "the key of provider answers stands in the prompt, and is sent to sim in the open"},
+	))
+	g.Expect(kept.Cases[0].Messages[0].Content).To(HavePrefix("The key is [redacted]. You sort one message"))
+	g.Expect(kept.Cases[0].Messages[1].Content).To(ContainSubstring("order #[redacted]??"))
+	g.Expect(string(kept.Cases[0].Expected)).To(ContainSubstring(`"reference":"[redacted]"`))
+	for provider, key := range keys {
+		if provider != "sim" { // the model's name is also the target's, and no secret as that
+			g.Expect(text).NotTo(ContainSubstring(key), provider)
+			g.Expect(string(jsonOf(t, record))).NotTo(ContainSubstring(key), provider)
+		}
+		for _, each := range w.stored(record.RunID) {
+			g.Expect(each.Evidence).NotTo(ContainSubstring(key), provider)
+		}
+	}
+}
+
+// What a server tells of a prompt that holds a key is compared with our own rendering of the same.
+func TestAKeyInAPromptThatTheServerTells(t *testing.T) {
+	const key = "sk-betas-own/key"
+	g, w := NewWithT(t), newWorld(t)
+	pair := w.pair("support-triage", "faithful")
+	w.simulator.Host("", chatml.over(t, &pair))
+	pair.Scrub = secrets.Named(map[string]string{"beta": key})
+	client := openai.New(openai.Config{BaseURL: w.baseURL, Secrets: pair.Scrub})
+	t.Cleanup(client.Close)
+	pair.Client = client
+	pair.Contract = changed(t, pair.Contract, `You sort one message`, "The key is "+key+". You sort one message")
+	record, _, text := w.withEvidence(pair, w.options())
+	g.Expect(record.Verdict).To(Equal(certification.Certified), "%+v", record.Dimensions)
+	g.Expect(text).To(ContainSubstring("<|im_start|>system"), "the server was asked")
+	g.Expect(text + string(jsonOf(t, record))).NotTo(ContainSubstring(key))
 }

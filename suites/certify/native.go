@@ -68,6 +68,7 @@ func (e Evidence) compared(chat *chattemplate.Chat, number int, wire []providers
 		if err != nil {
 			return nativeUnknown(err.Error())
 		}
+		ours = e.Pair.Scrub.Text(ours) // as theirs is
 		bare, begins := strings.CutPrefix(ours, e.Pair.Profile.BOSToken)
 		switch {
 		case theirs == ours:

@@ -62,8 +62,8 @@ func (a *account) content(o *certification.Observation, out providers.Outcome) {
 	for _, remark := range structure.Remarks(answer) {
 		o.Remarks = append(o.Remarks, certification.Finding{Reason: string(remark.Reason), Detail: oneLine(remark.InstancePath + ": " + remark.Detail)})
 	}
-	tested, _ := a.pair.Contract.CaseNamed(o.Case)
-	for _, fault := range a.binding.Business().Judge(tested.Input, answer, tested.Expected) {
+	tested := a.cases[o.Case]
+	for _, fault := range a.binding.Business().Judge(tested.input, answer, tested.expected) {
 		o.Business = append(o.Business, certification.Finding{Reason: fault.Check, Detail: oneLine(fault.Detail)})
 	}
 }

@@ -25,6 +25,7 @@ const (
 	warningUnnamed           = "served_model_unknown"  // no answer said which model it is of
 	warningRulesAlone        = "judged_by_rules_alone" // cases have no expected answer: only the checks' rules were held against theirs
 	warningNoFloor           = "mutation_floor_off"    // the contract asks nothing of its checks
+	warningKeyInPrompt       = "key_in_prompt"         // a case's prompt holds a provider's key
 	warningReplayed          = "replayed"              // nobody was called
 	warningRecordedSimulated = "recorded_simulated"    // and it was no live provider that was recorded
 )
@@ -84,7 +85,7 @@ func (e Evidence) warnings(record certification.Record) []certification.Finding 
 	if prints := record.Fingerprints; len(prints) > 1 {
 		warn(warningFingerprints, fmt.Sprintf("%d configurations of the provider answered: %q", len(prints), prints))
 	}
-	return slices.Concat(found, e.retried(record), e.unproven(record))
+	return slices.Concat(found, e.retried(record), e.unproven(record), e.exposed())
 }
 
 // retried says that the provider did not answer every call, whatever became of the samples.

@@ -210,7 +210,7 @@ func (c *collector) slot(ctx, calls context.Context) error {
 func (c *collector) rendered(where slot, sample *Sample) (providers.Request, bool) {
 	request, err := c.request(where, sample)
 	if err != nil {
-		sample.Unrenderable = err.Error()
+		sample.Unrenderable = c.pair.Scrub.Text(err.Error())
 	}
 	return request, err == nil
 }

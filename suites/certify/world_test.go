@@ -77,13 +77,18 @@ func (w *world) contract(name string) *contracts.Contract {
 // changed is a shipped contract in whose folder each match of a pattern is replaced.
 func (w *world) changed(name, pattern, by string) *contracts.Contract {
 	w.t.Helper()
-	archive := w.contract(name).Archive()
-	c, err := contracts.FromArchive(regexp.MustCompile(pattern).ReplaceAll(archive, []byte(by)))
+	return changed(w.t, w.contract(name), pattern, by)
+}
+
+// changed is a contract in whose folder each match of a pattern is replaced.
+func changed(t testing.TB, from *contracts.Contract, pattern, by string) *contracts.Contract {
+	t.Helper()
+	c, err := contracts.FromArchive(regexp.MustCompile(pattern).ReplaceAll(from.Archive(), []byte(by)))
 	if err != nil {
-		w.t.Fatal(err)
+		t.Fatal(err)
 	}
-	if c.Digest() == w.contract(name).Digest() {
-		w.t.Fatalf("%s changes nothing in %s", pattern, name)
+	if c.Digest() == from.Digest() {
+		t.Fatalf("%s changes nothing in %s", pattern, from.Name)
 	}
 	return c
 }

@@ -16,7 +16,7 @@ import (
 // What one provider says of another one's key is stored without it, and so is what it says of its own.
 func TestNobodysKeyIsStored(t *testing.T) {
 	const alphas, betas = "sk-alphas-own/key", "0b5e-the+key-of-beta"
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusBadRequest)
 		_, _ = io.WriteString(w, fmt.Sprintf(`{"error": {"message": "not with %s, nor with 0b5e-the&#43;key-of-beta or %s"}}`, alphas, betas))
 	}))

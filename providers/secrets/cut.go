@@ -62,7 +62,8 @@ func (f folded) opens(at int) bool {
 			return r != '#' && r != '%' && (r < '0' || r > '9') && (r|0x20 < 'a' || r|0x20 > 'z')
 		}) < 0
 	case 'u':
-		return f.escaped(at) && strings.HasPrefix("u00", rest[:min(len(rest), 3)]) && len(rest) <= len("u00f")
+		begun := rest == "u" || rest == "u0" || strings.HasPrefix(rest, "u00")
+		return f.escaped(at) && begun && len(rest) <= len("u00f")
 	}
 	return false
 }

@@ -24,8 +24,8 @@ func foldMapped(text string) folded { return foldRounds(folded{text: text}, true
 
 func foldRounds(read folded, mapped bool) folded {
 	for range maxRounds {
-		again := false
-		if read, again = read.round(mapped); !again {
+		next, again := read.round(mapped)
+		if read = next; !again {
 			break
 		}
 	}

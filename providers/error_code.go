@@ -1,7 +1,10 @@
 package providers
 
 import (
+	"net/http"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -35,21 +38,53 @@ var errorCodes = map[string]Reason{
 var accountWords = regexp.MustCompile(`(?i)\b(?:incorrect|invalid|expired|missing|no(?:t a)? valid) api[ -]?key\b|` +
 	`\bapi[ -]?key (?:is )?(?:not valid|invalid|expired|not found|missing|incorrect)\b|\bcredit balance\b`)
 
-// codedReason is what an error body says by a code of [errorCodes], or of the account in words.
-func codedReason(body []byte) (Reason, bool) {
+// filterWords are how those say it under a 403 that have no code for what a prompt says, e.g. OpenRouter.
+var filterWords = regexp.MustCompile(`(?i)\b(?:flagged|moderation|content (?:policy|filter|management))\b`)
+
+// codedReason is what the body of a rejection says by a code of [errorCodes], or in words.
+func codedReason(status int, body []byte) (Reason, bool) {
 	for _, code := range codesIn(body, 0) {
 		if reason, known := errorCodes[strings.ToLower(code)]; known {
 			return reason, true
 		}
 	}
-	if accountWords.MatchString(errorMessage(body)) {
+	switch message := errorMessage(body); {
+	case accountWords.MatchString(message):
 		return ReasonUnauthorized, true
+	case status == http.StatusForbidden && filterWords.MatchString(message):
+		return ReasonRefused, true
 	}
 	return ReasonNone, false
 }
 
+// troubleCodes are those by which a provider says, under whatever status, that it is it that is in trouble.
+var troubleCodes = map[string]bool{
+	"server_error": true, "internal_error": true, "internal_server_error": true, "api_error": true, "internal": true,
+	"overloaded": true, "overloaded_error": true, "server_overloaded": true, "engine_overloaded": true,
+	"service_unavailable": true, "unavailable": true, "bad_gateway": true, "gateway_timeout": true, "timeout": true,
+	"rate_limit_exceeded": true, "rate_limit_error": true, "resource_exhausted": true, "too_many_requests": true,
+}
+
+// OnlyTrouble reports whether a whole answer, whatever its status, only says that something on the way to the
+// model is in trouble: its error names that or a status of 429 or 5xx, or it is a page for browsers, which no
+// interface of a model answers. For an attempt that is a failure like any other; of the target's nature it says
+// nothing.
+func OnlyTrouble(ex Exchange) bool {
+	if isPage(ex.Body) {
+		return true
+	}
+	return slices.ContainsFunc(codesIn(ex.Body, 0), func(code string) bool {
+		n, err := strconv.Atoi(code)
+		return troubleCodes[strings.ToLower(code)] || err == nil && (n == http.StatusTooManyRequests || n >= 500 && n <= 599)
+	})
+}
+
+var pageBegins = regexp.MustCompile(`(?i)^\s*(?:<!--.*?-->\s*)?<(?:!doctype html|html|head|body)\b`)
+
+func isPage(body []byte) bool { return pageBegins.Match(body) }
+
 // codeMembers are where the shapes of error bodies keep codes: {"error": {"code": …, "type": …, "status": …,
-// "innererror": {"code": …}, "details": [{"reason": …}]}}, the same within a list, and bare.
+// "innererror": {"code": …}, "details": [{"reason": …}]}}, the same within a list or a choice, and bare.
 var codeMembers = []string{"code", "type", "status", "reason"}
 
 const deepestCode = 5
@@ -74,9 +109,11 @@ func codesIn(raw jsontext.Value, depth int) []string {
 		for _, name := range codeMembers {
 			if code, ok := stringIn(members[name]); ok {
 				codes = append(codes, code)
+			} else if members[name].Kind() == '0' {
+				codes = append(codes, members[name].String())
 			}
 		}
-		inside = []jsontext.Value{members["error"], members["innererror"], members["details"]}
+		inside = []jsontext.Value{members["error"], members["innererror"], members["details"], members["choices"]}
 	}
 	for _, one := range inside {
 		codes = append(codes, codesIn(one, depth+1)...)

@@ -51,8 +51,8 @@ func fromStatus(ex Exchange, rules Rules) Outcome {
 		row = statusRow{verdict: Failed, reason: ReasonRateLimited, retryable: true}
 	case row.byRules && rules.ServerErrors == ServerErrorsFailed:
 		row.verdict, row.retryable = Failed, true
-	case row.reason == ReasonRejected:
-		if reason, known := codedReason(ex.Body); known {
+	case row.reason == ReasonRejected, ex.Status == http.StatusForbidden:
+		if reason, known := codedReason(ex.Status, ex.Body); known {
 			row.reason = reason
 		}
 	}

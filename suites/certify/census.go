@@ -148,10 +148,6 @@ func (e Evidence) unverified(check certification.Check, answered bool) certifica
 	return check
 }
 
-func (e Evidence) answered(number int) bool {
-	return e.account.cases[e.Pair.Contract.Cases[number].Name].answered
-}
-
 // wireChecks say of each parameter how it really left the machine: passed where every body has it right,
 // else with the first that has not.
 func (e Evidence) wireChecks() []certification.Check {

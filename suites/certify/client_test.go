@@ -127,7 +127,7 @@ func TestKeyIsNeverStored(t *testing.T) {
 		},
 		refuse: func(request map[string]any) (int, string) {
 			if request["model"] == "refused" {
-				return http.StatusBadRequest, "incorrect API key provided: " + key
+				return http.StatusBadRequest, "unsupported parameter in the request of " + key
 			}
 			return 0, ""
 		},

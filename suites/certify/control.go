@@ -10,35 +10,47 @@ import (
 	"github.com/fallproof/fallproof/providers/chattemplate"
 )
 
-// reasonControl: control tokens that a user typed do not reach the model as text.
-const reasonControl = "control_tokens_obeyed"
+const (
+	reasonControl       = "control_tokens_obeyed"     // control tokens that a user typed do not reach the model as text
+	reasonControlUnseen = "control_tokens_unanswered" // whether they do could not be seen
+)
 
 // controlChecks judge the call with control tokens typed into an input, by the provider's own count of the
 // prompt: as text each of them is several tokens, as a control token one, and where the model's server ends a
 // message at the first, what follows is missing. Compared is with the same case without them, so that a
-// count that differs for other reasons deceives nobody.
+// count that differs for other reasons deceives nobody. Where the provider counts other prompts and this call
+// got lost, it is missing; where it counts none, that is declared nowhere and neither passed nor failed.
 func (e Evidence) controlChecks() []certification.Check {
 	chat := chatOf(e.Pair.Profile)
 	if chat == nil || len(chat.Marks()) == 0 {
 		return nil
 	}
-	check := certification.Check{Name: "control tokens", Status: certification.CheckNotVerified, Reason: string(prompt.NotVerified)}
+	check := certification.Check{Name: "control tokens"}
 	sample, sent := e.Aside[controlCall]
-	why, answered := "the call was not made", false
-	if sent {
-		read := sample.reading(e.Pair)
-		with, without := usageOf(read), e.usageWithout()
-		if with > 0 && without > 0 {
-			e.judgeControl(chat, &check, with-without)
-			return []certification.Check{check}
-		}
-		why, answered = "no count of the prompt by the provider was seen", read.answered()
-		if sample.Unrenderable != "" {
-			why, answered = sample.Unrenderable, true
-		}
+	read, without := sample.reading(e.Pair), e.usageWithout()
+	if with := usageOf(read); sent && with > 0 && without > 0 {
+		e.judgeControl(chat, &check, with-without)
+		return []certification.Check{check}
 	}
-	check.Detail = oneLine("whether control tokens in an input reach the model as text was not seen: " + why)
-	return []certification.Check{e.unverified(check, answered)}
+	const unseen = "whether control tokens in an input reach the model as text was not seen: "
+	missing := func(why string) []certification.Check {
+		check.Status, check.Reason, check.Detail = certification.CheckMissing, reasonControlUnseen, oneLine(unseen+why)
+		return []certification.Check{check}
+	}
+	check.Status, check.Reason = certification.CheckNotVerified, string(prompt.NotVerified)
+	switch {
+	case !sent:
+		return missing("the call was not made")
+	case sample.Unrenderable != "":
+		check.Detail = oneLine(unseen + sample.Unrenderable)
+	case !read.answered():
+		return missing(string(read.outcome.Reason) + ": " + read.outcome.Detail)
+	case without > 0:
+		return missing("of this prompt alone the provider gave no count")
+	default:
+		check.Detail = unseen + "no count of a prompt by the provider was seen"
+	}
+	return []certification.Check{e.unverified(check, true)}
 }
 
 // judgeControl takes the side that is nearer to what was counted.

@@ -1,7 +1,9 @@
 package certify_test
 
 import (
+	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -145,6 +147,51 @@ func TestSelfHostedModels(t *testing.T) {
 			t.Parallel()
 			row.run(t)
 		})
+	}
+}
+
+// What a lost call alone would have shown stays unseen, and certifies and rejects nobody, whatever the contract
+// requires.
+func TestLostCallsLeaveThePromptUnjudged(t *testing.T) {
+	control := func(request map[string]any) bool {
+		return strings.Count(fmt.Sprint(request["messages"]), "<|im_end|>") > 10
+	}
+	question := func(request map[string]any) bool { return request["temperature"] == nil }
+	for _, row := range []struct {
+		name   string
+		lost   func(request map[string]any) bool
+		status int
+		reason string
+	}{
+		{name: "control tokens", lost: control, status: 500, reason: "control_tokens_unanswered"},
+		{name: "control tokens, filtered", lost: control, status: 400, reason: "control_tokens_unanswered"},
+		{name: "questions", lost: question, status: 500, reason: "server_unanswered"},
+		{name: "questions, throttled", lost: question, status: 429, reason: "server_unanswered"},
+		{name: "questions, unauthorized", lost: question, status: 401, reason: "server_unanswered"},
+	} {
+		for _, require := range []string{"", contracts.RequireTokens} {
+			t.Run(row.name+" "+require, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t)
+				gateway := proxy{refuse: func(request map[string]any) (int, string) {
+					if row.lost(request) {
+						return row.status, "not now"
+					}
+					return 0, ""
+				}}
+				x := expectation{
+					contract: "support-triage", model: "obeying", require: require, verdict: certification.Inconclusive,
+					statuses: statuses{notJudged, passed, passed, passed}, dimension: certification.DimensionPrompt, reason: row.reason,
+				}
+				if row.reason == "server_unanswered" {
+					x.model = "faithful"
+				}
+				x.profile = chatml.profile(t)
+				pair := x.pair(w)
+				w.simulator.Host("", chatml.over(t, &pair))
+				x.check(t, w, at(t, pair, gateway.start(t, w.simulator.Simulator), ""))
+			})
+		}
 	}
 }
 

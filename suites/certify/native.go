@@ -16,6 +16,7 @@ import (
 const (
 	reasonRendering   = "rendering_differs"    // the server makes another prompt of the messages than we do
 	reasonServerCount = "server_count_differs" // it counts other tokens than we do
+	reasonServerLost  = "server_unanswered"    // what it makes of them could not be seen
 )
 
 // nativeChecks compare, case by case, what the server says of its prompts with our own rendering: byte for
@@ -34,8 +35,8 @@ func (e Evidence) nativeChecks() []certification.Check {
 		check := certification.Check{Name: "native", Case: each.Name}
 		finding := e.compared(chat, number, wire, ours)
 		check.Status, check.Reason, check.Detail = finding.status, finding.reason, oneLine(finding.detail)
-		if check.Status == certification.CheckNotVerified {
-			check = e.unverified(check, e.answered(number))
+		if check.Status == certification.CheckNotVerified { // the server did answer, that it does not say
+			check = e.unverified(check, true)
 		}
 		checks = append(checks, check)
 	}
@@ -52,8 +53,12 @@ func nativeFails(reason, format string, args ...any) nativeFinding {
 	return nativeFinding{certification.CheckFailed, reason, fmt.Sprintf(format, args...)}
 }
 
-func nativeUnknown(detail string) nativeFinding {
-	return nativeFinding{certification.CheckNotVerified, string(prompt.NotVerified), detail}
+// nativeUnknown is a question that the server does not answer, or that got lost on the way.
+func nativeUnknown(what string, why unsaid) nativeFinding {
+	if why.lost {
+		return nativeFinding{certification.CheckMissing, reasonServerLost, what + ": " + why.words}
+	}
+	return nativeFinding{certification.CheckNotVerified, string(prompt.NotVerified), what + ": " + why.words}
 }
 
 func (e Evidence) compared(chat *chattemplate.Chat, number int, wire []providers.Message, ours string) nativeFinding {
@@ -61,12 +66,12 @@ func (e Evidence) compared(chat *chattemplate.Chat, number int, wire []providers
 	which := first + askTokens
 	if e.Pair.Profile.Native == providers.NativeLlamaCpp {
 		body, why := e.told(first + askPrompt)
-		if why != "" {
-			return nativeUnknown("the server does not tell its prompt: " + why)
+		if why.words != "" {
+			return nativeUnknown("the server does not tell its prompt", why)
 		}
 		theirs, err := providers.ReadPrompt(body)
 		if err != nil {
-			return nativeUnknown(err.Error())
+			return nativeUnknown("the server does not tell its prompt", unsaid{words: err.Error()})
 		}
 		ours = e.Pair.Scrub.Text(ours) // as theirs is
 		bare, begins := strings.CutPrefix(ours, e.Pair.Profile.BOSToken)
@@ -79,36 +84,44 @@ func (e Evidence) compared(chat *chattemplate.Chat, number int, wire []providers
 		}
 	}
 	body, why := e.told(which)
-	if why != "" {
-		return nativeUnknown("the server does not tell its tokens: " + why)
+	if why.words != "" {
+		return nativeUnknown("the server does not tell its tokens", why)
 	}
 	ids, err := providers.ReadTokens(body)
 	if err != nil {
-		return nativeUnknown(err.Error())
+		return nativeUnknown("the server does not tell its tokens", unsaid{words: err.Error()})
 	}
-	if bad := e.serverBOS(ids); bad.reason != "" {
-		return bad
+	begins := e.serverBOS(ids)
+	if begins.status == certification.CheckFailed {
+		return begins
 	}
 	counts, counted, err := chat.Count(wire)
 	if err != nil || !counted {
-		return nativeFinding{status: certification.CheckPassed}
+		return begins
 	}
 	if differ(e.Pair.Profile, len(ids), counts.Text) {
 		return nativeFails(reasonServerCount, "the server counts %d tokens of the prompt, %s counts %d", len(ids), tokenizerOf(e.Pair.Profile), counts.Text)
 	}
-	return nativeFinding{status: certification.CheckPassed}
+	return begins
 }
 
 // serverBOS counts the BOS tokens that a prompt really begins with. Which number BOS has the server said.
 func (e Evidence) serverBOS(ids []int) nativeFinding {
-	bos := e.Pair.Profile.BOSToken
+	bos, passed := e.Pair.Profile.BOSToken, nativeFinding{status: certification.CheckPassed}
+	if bos == "" {
+		return passed
+	}
+	const untold = "the server does not tell which token BOS is"
 	body, why := e.told(bosQuestion)
-	if bos == "" || why != "" {
-		return nativeFinding{}
+	if why.words != "" {
+		return nativeUnknown(untold, why)
 	}
 	said, err := providers.ReadTokens(body)
-	if err != nil || len(said) != 1 {
-		return nativeFinding{}
+	if err != nil {
+		return nativeUnknown(untold, unsaid{words: err.Error()})
+	}
+	if len(said) != 1 {
+		return nativeUnknown(untold, unsaid{words: fmt.Sprintf("it makes %d tokens of %s", len(said), bos)})
 	}
 	n := 0
 	for n < len(ids) && ids[n] == said[0] {
@@ -118,25 +131,38 @@ func (e Evidence) serverBOS(ids []int) nativeFinding {
 	case 0:
 		return nativeFails(string(prompt.MissingBOS), "the server's tokens begin without %s", bos)
 	case 1:
-		return nativeFinding{}
+		return passed
 	}
 	return nativeFails(string(prompt.DoubleBOS), "the server's tokens begin with %d %s", n, bos)
 }
 
-// told is the answer to a question, or why there is none.
-func (e Evidence) told(index int) (body []byte, why string) {
+// unsaid is why a question has no answer; without words it has one. lost: that says nothing about the server.
+type unsaid struct {
+	words string
+	lost  bool
+}
+
+// told is the answer to a question, or why there is none. A server that does not know a question says so with
+// 404 or 405, llama.cpp's with 501; everything else that is provider trouble elsewhere is so here.
+func (e Evidence) told(index int) ([]byte, unsaid) {
 	sample, ok := e.Aside[index]
-	switch {
+	switch read := sample.reading(e.Pair); {
 	case !ok:
-		return nil, "it was not asked"
+		return nil, unsaid{"it was not asked", true}
 	case sample.Unrenderable != "":
-		return nil, sample.Unrenderable
+		return nil, unsaid{words: sample.Unrenderable}
 	case sample.Seen.Error != "":
-		return nil, sample.Seen.Error
+		return nil, unsaid{sample.Seen.Error, read.trouble}
+	case sample.Seen.Status == http.StatusNotImplemented:
+		return nil, unsaid{words: "status 501"}
 	case sample.Seen.Status != http.StatusOK || !sample.Seen.Complete:
-		return nil, fmt.Sprintf("status %d", sample.Seen.Status)
+		return nil, unsaid{fmt.Sprintf("status %d", sample.Seen.Status), read.trouble}
 	}
-	return sample.Seen.exchange().Body, ""
+	answer := sample.Seen.answered()
+	if providers.OnlyTrouble(answer) {
+		return nil, unsaid{"its answer only tells of trouble", true}
+	}
+	return answer.Body, unsaid{}
 }
 
 // difference shows where two prompts part.

@@ -147,7 +147,7 @@ var personalities = []expectation{
 		dimension: certification.DimensionBusiness, reason: "lines minus discount plus tax is the total",
 	},
 	{
-		model: "error-200", verdict: certification.Rejected, statuses: statuses{notJudged, notJudged, notJudged, failed},
+		model: "error-200", verdict: certification.Inconclusive, statuses: statuses{notJudged, notJudged, notJudged, notJudged},
 		dimension: certification.DimensionRoundTrip, reason: "malformed",
 	},
 	{
@@ -363,7 +363,7 @@ var personalities = []expectation{
 		dimension: certification.DimensionBusiness, reason: "lines minus discount plus tax is the total",
 	},
 	{
-		model: "portal", verdict: certification.Rejected, statuses: statuses{notJudged, notJudged, notJudged, failed},
+		model: "portal", verdict: certification.Inconclusive, statuses: statuses{notJudged, notJudged, notJudged, notJudged},
 		dimension: certification.DimensionRoundTrip, reason: "malformed",
 	},
 	{

@@ -148,11 +148,28 @@ func (p *program) judged(ctx context.Context, c *config.Config, s store.Store, c
 	for _, each := range v.WarningDetails {
 		v.Warnings = append(v.Warnings, each.Warning)
 	}
+	if slices.Contains(v.Reasons, certification.ReasonInconcl) {
+		if of.unjudged, err = newestUnjudged(ctx, s, contract.Name, target); err != nil {
+			return verdict{}, err
+		}
+	}
 	for _, reason := range v.Reasons {
 		v.Details = append(v.Details, remedyFor(reason, of))
 	}
 	v.Fixes = fixes(v.Details)
 	return v, nil
+}
+
+// newestUnjudged is the newest run of a pair that could not be judged; nil where there is none.
+func newestUnjudged(ctx context.Context, s store.Store, contract string, target providers.Target) (*certification.Record, error) {
+	var newest *certification.Record
+	err := eachRecord(ctx, s, contract, target, func(r store.StoredRecord) bool {
+		if r.Verdict == certification.Inconclusive {
+			newest = &r.Record
+		}
+		return newest == nil
+	})
+	return newest, err
 }
 
 // listed is a list that scripts can read: empty and never null.

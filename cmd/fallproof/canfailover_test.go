@@ -68,12 +68,20 @@ var remedyRows = []struct {
 			{Name: "structure", Status: certification.StatusPassed, Successes: 40, Samples: 40},
 			{Name: "business", Status: certification.StatusFailed, Samples: 40, Findings: []certification.Finding{{Reason: "the urgency", Count: 30}, {Reason: "another", Count: 10}}},
 			{Name: "round_trip", Status: certification.StatusFailed, Successes: 9, Samples: 40},
+			{Name: "prompt", Status: certification.StatusFailed, Successes: 1, Samples: 2, Findings: []certification.Finding{{Reason: "not_verified", Count: 5}, {Reason: "system_prompt_ignored", Count: 1}}},
 		}
 	}, want: remedy{
-		Fix:  "mend what failed, in the contract or at the target: business, 0 of 40 (the urgency); round trip, 9 of 40",
+		Fix:  "mend what failed, in the contract or at the target: business, 0 of 40 (the urgency); round trip, 9 of 40; prompt, 1 of 2 (system_prompt_ignored)",
 		Then: certifyPair, See: showRecord}},
 	{reason: certification.ReasonInconcl, change: func(of *patient) { of.record = nil },
 		want: remedy{Fix: certifyPair, See: "fallproof certifications list --contract support-triage --target sim/org/m"}},
+	{reason: certification.ReasonInconcl, name: "the account was turned away", change: func(of *patient) {
+		of.unjudged = &certification.Record{ID: shownID}
+		turnedAway(of.unjudged)
+	}, want: remedy{
+		Meaning: "no run of it could be judged: unauthorized, status 401: no",
+		Fix:     "mend the key that providers.sim is called with, or its account there", Then: certifyPair, See: showRecord,
+	}},
 	{reason: certification.Expired, want: remedy{Fix: certifyPair, See: showRecord}},
 	{reason: certification.Revoked, want: remedy{Fix: certifyPair, See: showRecord}},
 	{reason: certification.ContractChanged, want: remedy{Fix: certifyPair, See: showRecord}},

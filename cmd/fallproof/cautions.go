@@ -22,11 +22,14 @@ type caution struct {
 	Warning certification.Warning `json:"warning"`
 	Meaning string                `json:"meaning"`
 	Fix     string                `json:"fix,omitzero"`
+	Then    string                `json:"then,omitzero"`
 	Or      string                `json:"or,omitzero"`
 	See     string                `json:"see,omitzero"`
 }
 
-func (c caution) lines() string { return remedy{Fix: c.Fix, Or: c.Or, See: c.See}.lines() }
+func (c caution) lines() string {
+	return remedy{Fix: c.Fix, Then: c.Then, Or: c.Or, See: c.See}.lines()
+}
 
 // warningMeanings says in words what each warning of the service means.
 var warningMeanings = map[certification.Warning]string{
@@ -101,9 +104,13 @@ func (of patient) inconclusive(ctx context.Context, s store.Store) (found cautio
 	if count > 1 {
 		runs = fmt.Sprintf("the last of %d newer runs", count)
 	}
-	return caution{
+	found = caution{
 		Warning: warningInconclusive,
-		Meaning: fmt.Sprintf("%s, certification %s of %s, was inconclusive: what counts is still the one before", runs, newer.ID, stamp(newer.IssuedAt)),
+		Meaning: fmt.Sprintf("%s, certification %s of %s, was inconclusive, and what counts is still the one before%s", runs, newer.ID, stamp(newer.IssuedAt), unjudged(newer.Record)),
 		Fix:     of.certify(), See: of.command("certifications show " + newer.ID),
-	}, true, nil
+	}
+	if fix := of.account(newer.Record); fix != "" {
+		found.Fix, found.Then = fix, of.certify()
+	}
+	return found, true, nil
 }

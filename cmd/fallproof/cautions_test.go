@@ -24,9 +24,11 @@ func (s shelf) cautioned() (string, verdict) {
 	for i, each := range answer.WarningDetails {
 		s.Expect(answer.Warnings[i]).To(gomega.Equal(each.Warning))
 		s.Expect(rest).To(gomega.ContainSubstring(string(each.Warning) + ": " + each.Meaning + "\n" + each.lines()))
-		for _, line := range []string{each.Fix, each.See} {
-			if line != "" {
+		for _, line := range []string{each.Fix, each.Then, each.See} {
+			if strings.HasPrefix(line, "fallproof ") {
 				s.canType(line)
+			} else {
+				s.Expect(line).NotTo(gomega.ContainSubstring("fallproof "), "a command stands on a line of its own")
 			}
 		}
 	}
@@ -103,13 +105,30 @@ func TestCanFailoverTellsOfNewerRunsThatCouldNotBeJudged(t *testing.T) {
 		_, answer := s.cautioned()
 		s.Expect(answer.WarningDetails).To(gomega.Equal([]caution{{
 			Warning: "newer_inconclusive",
-			Meaning: runs + ", certification " + r.ID + " of " + stamp(r.IssuedAt) + ", was inconclusive: what counts is still the one before",
+			Meaning: runs + ", certification " + r.ID + " of " + stamp(r.IssuedAt) + ", was inconclusive, and what counts is still the one before",
 			Fix:     "fallproof certify --contract support-triage --target sim/two",
 			See:     "fallproof certifications show " + r.ID,
 		}}))
 	}
 	told("a newer run", first)
 	told("the last of 2 newer runs", s.put("two", certification.Inconclusive, time.Hour, nil))
+	s.put("two", certification.Inconclusive, time.Hour, turnedAway)
+	_, answer := s.cautioned()
+	s.Expect(answer.WarningDetails).To(gomega.ConsistOf(gomega.And(
+		gomega.HaveField("Meaning", gomega.HaveSuffix("what counts is still the one before: unauthorized, status 401: no")),
+		gomega.HaveField("Fix", "mend the key that providers.sim is called with, or its account there"),
+		gomega.HaveField("Then", "fallproof certify --contract support-triage --target sim/two"),
+	)))
 	s.put("two", certification.Certified, 100*time.Hour, nil)
 	quiet("certified again")
+}
+
+// turnedAway is a record of a run in which the account was turned away.
+func turnedAway(r *certification.Record) {
+	lost := certification.Finding{Reason: "provider_trouble", Count: 9, Detail: "too much"}
+	r.Dimensions = []certification.Dimension{
+		{Name: "prompt", Status: certification.StatusNotJudged, Findings: []certification.Finding{{Reason: "canary_unanswered", Count: 1}}},
+		{Name: "business", Status: certification.StatusNotJudged, Findings: []certification.Finding{lost}},
+		{Name: "round_trip", Status: certification.StatusNotJudged, Findings: []certification.Finding{lost, {Reason: "unauthorized", Count: 9, Detail: "status 401: no"}}},
+	}
 }

@@ -46,6 +46,7 @@ type patient struct {
 	target   providers.Target
 	role     string
 	record   *certification.Record // that its proof rests on; nil where there is none
+	unjudged *certification.Record // the newest run that could not be judged, where no other could; nil where it is not known
 	declared providers.Source      // of the provider, in the configuration
 	accepted []providers.Source
 	routed   bool   // the contract has a route
@@ -65,7 +66,7 @@ func remedyFor(reason certification.Reason, of patient) remedy {
 			r.Or = of.command("certify --requested") // takes the pairs of the routes
 		}
 	case certification.ReasonInconcl:
-		r.See = of.command("certifications list " + of.pair())
+		of.judgeable(&r)
 	case certification.SourceNotAccepted:
 		of.otherSource(&r)
 	case certification.NotInRoute:
@@ -110,6 +111,40 @@ func (of patient) otherSource(r *remedy) {
 	r.Or = accept(of.record.Source) + enough
 }
 
+// judgeable says what kept a run from being judged, and what would let the next one be.
+func (of patient) judgeable(r *remedy) {
+	if of.unjudged == nil {
+		r.See = of.command("certifications list " + of.pair())
+		return
+	}
+	r.See = of.command("certifications show " + of.unjudged.ID)
+	r.Meaning += unjudged(*of.unjudged)
+	if fix := of.account(*of.unjudged); fix != "" {
+		r.Fix, r.Then = fix, of.certify()
+	}
+}
+
+// unjudged is what kept a run from being judged, behind a colon.
+func unjudged(record certification.Record) string {
+	why, ok := record.WhyInconclusive()
+	if !ok {
+		return ""
+	}
+	said := ": " + why.Reason
+	if why.Detail != "" {
+		said += ", " + why.Detail
+	}
+	return said
+}
+
+// account is what to mend where the provider turned the account away: the same again would be so too.
+func (of patient) account(record certification.Record) string {
+	if why, _ := record.WhyInconclusive(); why.Reason != string(providers.ReasonUnauthorized) {
+		return ""
+	}
+	return fmt.Sprintf("mend the key that providers.%s is called with, or its account there", of.target.Provider)
+}
+
 // failed is what the record rejects the target for.
 func (of patient) failed() string {
 	if of.record == nil {
@@ -121,8 +156,8 @@ func (of patient) failed() string {
 			continue
 		}
 		figure := fmt.Sprintf("%s, %d of %d", strings.ReplaceAll(d.Name, "_", " "), d.Successes, d.Samples)
-		if len(d.Findings) > 0 {
-			figure += fmt.Sprintf(" (%s)", d.Findings[0].Reason)
+		if why, ok := d.Why(); ok {
+			figure += fmt.Sprintf(" (%s)", why.Reason)
 		}
 		list = append(list, figure)
 	}

@@ -37,6 +37,7 @@ type account struct {
 
 	parameters *certification.Parameters // as they were sent; nil where nothing was
 	models     names                     // that answered
+	answers    map[string]int            // of each of them
 	prints     names                     // their fingerprints
 	simulated  string                    // what shows that no live provider answered; "" = nothing
 	recorded   *string                   // where an answer was played: the source that the cassette claims
@@ -60,7 +61,7 @@ type caseAccount struct {
 
 func newAccount(pair Pair, options Options, bound *binding.Binding) *account {
 	a := &account{
-		pair: pair, binding: bound, grid: newGrid(pair.Contract), cases: map[string]*caseAccount{},
+		pair: pair, binding: bound, grid: newGrid(pair.Contract), cases: map[string]*caseAccount{}, answers: map[string]int{},
 		fresh: newFreshness(), stale: map[int]string{},
 		tally: certification.NewProgress(planned(pair, options), len(pair.Contract.Cases), certification.Thresholds(pair.Contract.Thresholds)),
 	}
@@ -244,6 +245,9 @@ func before(sample Sample, check *certification.Check) bool {
 // served notes who answered.
 func (a *account) served(sample Sample, read reading) {
 	a.models.add(read.outcome.ServedModel)
+	if read.outcome.ServedModel != "" && read.answered() {
+		a.answers[read.outcome.ServedModel]++
+	}
 	a.prints.add(read.outcome.Fingerprint)
 	if a.simulated == "" {
 		a.simulated = simulatedBy(a.pair, sample)

@@ -30,6 +30,9 @@ func Judge(e Evidence) (certification.Record, error) {
 	record.Mutation = &tried
 	record.Parameters = e.parameters()
 	record.ServedModels, record.Fingerprints = e.account.models.list(), e.account.prints.list()
+	if record.Verdict == certification.Certified {
+		record.ServedModels = e.provenModels()
+	}
 	record.Warnings = append(e.warnings(record), judgement.Remarks...)
 	if why := e.notLive(); why != "" {
 		record.Source = providers.SourceSimulated

@@ -109,8 +109,8 @@ func junitDimension(pair string, d certification.Dimension, lapse string) junitC
 	one := junitCase{Class: pair, Name: d.Name}
 	said, why := strings.Join(strings.Fields(figure(d)), " "), reasons(d, plainText)
 	reason := d.Status
-	if len(d.Findings) > 0 {
-		reason = plainText(d.Findings[0].Reason)
+	if f, ok := d.Why(); ok {
+		reason = plainText(f.Reason)
 	}
 	switch {
 	case d.Status == certification.StatusFailed:

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/go-json-experiment/json"
@@ -272,5 +273,29 @@ func TestRolesPerModel(t *testing.T) {
 		record, _ := w.certify(pair, w.options())
 		g.Expect(record.Verdict).To(Equal(verdict), model)
 		g.Expect(record.Parameters.SystemRole).To(Equal("developer"))
+	}
+}
+
+// A model of which a mixture showed too little is another one than was certified.
+func TestAMixtureProvesWhatAnswersMostAlone(t *testing.T) {
+	for _, row := range []struct {
+		every  int
+		proven []string
+	}{{5, []string{"faithful"}}, {2, []string{"faithful"}}} {
+		g, w := NewWithT(t), newWorld(t)
+		var calls atomic.Int64
+		relay := proxy{body: func(answer map[string]any) {
+			if n := calls.Add(1); n > 3 && n%int64(row.every) == 0 {
+				answer["model"] = "other"
+			}
+		}}
+		pair := at(t, w.pair("support-triage", "faithful"), relay.start(t, w.simulator.Simulator), "")
+		options := w.options()
+		options.Complete = true
+		record, _ := w.certify(pair, options)
+		g.Expect(record.Verdict).To(Equal(certification.Certified))
+		g.Expect(record.ServedModels).To(Equal(row.proven))
+		g.Expect(record.Warnings).To(ContainElement(And(HaveField("Reason", "several_models"),
+			HaveField("Detail", ContainSubstring(`counts as another model than certified: "other"`)))))
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fallproof/fallproof/contracts/binding"
 	"github.com/fallproof/fallproof/contracts/certification"
+	"github.com/fallproof/fallproof/contracts/statistics"
 	"github.com/fallproof/fallproof/providers"
 	"github.com/fallproof/fallproof/providers/simulator"
 )
@@ -74,18 +75,53 @@ func (e Evidence) warnings(record certification.Record) []certification.Finding 
 	case certification.Complied:
 		warn(warningNotEnforced, "the target kept to the schema also where it was not sent: whether the provider enforces it cannot be seen")
 	}
-	if models := record.ServedModels; len(models) > 1 {
-		warn(warningSeveral, fmt.Sprintf("%d models answered: %q", len(models), models))
+	if models := e.account.models.list(); len(models) > 1 {
+		warn(warningSeveral, fmt.Sprintf("%d models answered: %q", len(models), models)+e.unprovenModels(record))
 	} else if len(models) == 1 && models[0] != record.Target.Model {
 		warn(warningAlias, fmt.Sprintf("%s is served by %s, and may be served by another one tomorrow", record.Target.Model, models[0]))
 	}
-	if len(record.ServedModels) == 0 && e.account.answered() {
+	if len(e.account.models) == 0 && e.account.answered() {
 		warn(warningUnnamed, "no answer says which model it is of: where another one is served, nothing shows it")
 	}
 	if prints := record.Fingerprints; len(prints) > 1 {
 		warn(warningFingerprints, fmt.Sprintf("%d configurations of the provider answered: %q", len(prints), prints))
 	}
 	return slices.Concat(found, e.retried(record), e.unproven(record), e.exposed())
+}
+
+// provenModels are the models that gave enough answers for the thresholds to be proven of them alone; where none
+// did, the one that gave most. The others may stand in no more than one that never answered.
+func (e Evidence) provenModels() []string {
+	models := e.account.models.list()
+	if len(models) < 2 {
+		return models
+	}
+	most := models[0]
+	for _, model := range models {
+		if e.account.answers[model] > e.account.answers[most] {
+			most = model
+		}
+	}
+	asked := e.Pair.Contract.Thresholds
+	proven := slices.DeleteFunc(models, func(model string) bool {
+		n := e.account.answers[model]
+		return model != most && !statistics.Proves(n, n, max(asked.Structure, asked.Business, asked.RoundTrip))
+	})
+	return proven
+}
+
+// unprovenModels are those that answered and are not among the record's.
+func (e Evidence) unprovenModels(record certification.Record) string {
+	var few []string
+	for _, model := range e.account.models {
+		if !slices.Contains(record.ServedModels, model) {
+			few = append(few, fmt.Sprintf("%q", model))
+		}
+	}
+	if few == nil {
+		return ""
+	}
+	return "; too few answers to prove anything of it alone, so that it counts as another model than certified: " + strings.Join(few, ", ")
 }
 
 // retried says that the provider did not answer every call, whatever became of the samples.

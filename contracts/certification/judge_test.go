@@ -245,6 +245,12 @@ func TestTriesDrawOnTheBudget(t *testing.T) {
 		g.Expect(judged.Retried).To(ConsistOf(certification.Finding{Reason: row.reason, Count: 2 * row.samples, Case: "case 0", Detail: "status"}))
 	}
 	g := NewWithT(t)
+	wrongAfterAll := evidence(40)
+	for i := range wrongAfterAll.Samples {
+		wrongAfterAll.Samples[i].Business = wrong
+		wrongAfterAll.Samples[i].Lost = []certification.Lost{{Reason: "timeout"}}
+	}
+	g.Expect(status(certification.Judge(wrongAfterAll))).To(Equal([4]string{passed, notJudged, failed, notJudged}), "tries excuse no wrong answer")
 	lost := evidence(40)
 	trouble(&lost.Samples[0])
 	lost.Samples[0].Lost = []certification.Lost{{Reason: "rate_limited"}, {Reason: "timeout"}}

@@ -122,14 +122,15 @@ func (t *tally) judge(r *rate) Dimension {
 		LowerBound: statistics.LowerBound(r.good, r.all), Status: StatusNotJudged,
 	}
 	found := findings{slices.Clone(r.findings.list)}
+	lost, disturbed := TroubleBudgetSpent(t.troubled, t.planned), TroubleBudgetSpent(t.disturbed, t.planned)
 	switch {
-	case TroubleBudgetSpent(t.disturbed, t.planned):
+	case !lost && t.surelyFails(r): // an answer that came at another try is one all the same
+		d.Status = StatusFailed
+	case disturbed:
 		found.addNote(FindingTroubleBudget, t.disturbed, fmt.Sprintf(
 			"samples were lost to it or answered only at another try; a conclusive run of %d has no more than %d", t.planned, troubleBudget(t.planned)))
 	case t.surelyPasses(r):
 		d.Status = StatusPassed
-	case t.surelyFails(r):
-		d.Status = StatusFailed
 	case t.missing() > 0:
 		found.addNote(FindingIncomplete, t.missing(), "samples are missing")
 	case r.all == 0:

@@ -107,10 +107,8 @@ func (of patient) inconclusive(ctx context.Context, s store.Store) (found cautio
 	found = caution{
 		Warning: warningInconclusive,
 		Meaning: fmt.Sprintf("%s, certification %s of %s, was inconclusive, and what counts is still the one before%s", runs, newer.ID, stamp(newer.IssuedAt), unjudged(newer.Record)),
-		Fix:     of.certify(), See: of.command("certifications show " + newer.ID),
+		See:     of.command("certifications show " + newer.ID),
 	}
-	if fix := of.account(newer.Record); fix != "" {
-		found.Fix, found.Then = fix, of.certify()
-	}
+	found.Fix, found.Then = of.again(newer.Record)
 	return found, true, nil
 }

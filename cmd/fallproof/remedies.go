@@ -119,9 +119,7 @@ func (of patient) judgeable(r *remedy) {
 	}
 	r.See = of.command("certifications show " + of.unjudged.ID)
 	r.Meaning += unjudged(*of.unjudged)
-	if fix := of.account(*of.unjudged); fix != "" {
-		r.Fix, r.Then = fix, of.certify()
-	}
+	r.Fix, r.Then = of.again(*of.unjudged)
 }
 
 // unjudged is what kept a run from being judged, behind a colon.
@@ -137,12 +135,13 @@ func unjudged(record certification.Record) string {
 	return said
 }
 
-// account is what to mend where the provider turned the account away: the same again would be so too.
-func (of patient) account(record certification.Record) string {
+// again is how another run may come to be judged: first the account is mended where the provider turned it away,
+// which it would do again.
+func (of patient) again(record certification.Record) (fix, then string) {
 	if why, _ := record.WhyInconclusive(); why.Reason != string(providers.ReasonUnauthorized) {
-		return ""
+		return of.certify(), ""
 	}
-	return fmt.Sprintf("mend the key that providers.%s is called with, or its account there", of.target.Provider)
+	return fmt.Sprintf("mend the key that providers.%s is called with, or its account there", of.target.Provider), of.certify()
 }
 
 // failed is what the record rejects the target for.

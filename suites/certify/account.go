@@ -130,8 +130,8 @@ func (a *account) count(l look) {
 	} else {
 		a.faulty += artifactExchanges(l.sample).Size() + len(l.read.outcome.Content)
 	}
-	if each, _ := a.pair.Contract.CaseNamed(o.Case); each.Expected == nil && o.Kind == certification.Answered && len(o.Structure) == 0 {
-		a.cases[o.Case].alone++
+	if known := a.cases[o.Case]; known.expected == nil && o.Kind == certification.Answered && len(o.Structure) == 0 {
+		known.alone++
 	}
 	a.usage(l.sample, l.read)
 	a.sent(l)

@@ -23,8 +23,8 @@ var troubles = map[providers.Reason]bool{
 	providers.ReasonUnauthorized: true,
 }
 
-// silent are the definite failures that may be such trouble too, if the body says nothing else.
-var silent = map[providers.Reason]bool{providers.ReasonMalformed: true, providers.ReasonRejected: true, providers.ReasonRedirect: true}
+// maybeTroubles are the definite failures that are such trouble where the body says nothing else.
+var maybeTroubles = map[providers.Reason]bool{providers.ReasonMalformed: true, providers.ReasonRejected: true, providers.ReasonRedirect: true}
 
 // reading classifies the exchange by the service's own table. The content is not judged here: a fence or
 // a note around the JSON is a finding about structure, not an answer that never came.
@@ -67,7 +67,7 @@ func (s Seen) reading(p Pair, deadline time.Duration) reading {
 		out.Detail = "the answer came " + took.Round(time.Millisecond).String() + " after the request, the deadline is " + deadline.String()
 	}
 	doubt := out.Verdict == providers.InDoubt
-	trouble := doubt || out.Verdict == providers.Failed && (troubles[out.Reason] || silent[out.Reason] && providers.OnlyTrouble(ex))
+	trouble := doubt || out.Verdict == providers.Failed && (troubles[out.Reason] || maybeTroubles[out.Reason] && providers.OnlyTrouble(ex))
 	return reading{outcome: out, trouble: trouble, retryable: doubt || out.Retryable}
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/fallproof/fallproof/contracts/certification"
 	"github.com/fallproof/fallproof/contracts/value"
@@ -68,20 +67,18 @@ func (p Pair) keysIn(messages []providers.Message) []string {
 // exposed says whose keys the prompts hold: whoever is certified is sent them in the open.
 func (e Evidence) exposed() []certification.Finding {
 	var found []certification.Finding
+	at := map[string]int{} // a provider's finding
 	for _, each := range e.Pair.Contract.Cases {
 		for _, name := range e.account.cases[each.Name].keys {
-			i := slices.IndexFunc(found, func(f certification.Finding) bool { return strings.HasPrefix(f.Detail, keyOf(name)) })
-			if i < 0 {
+			if _, known := at[name]; !known {
+				at[name] = len(found)
 				found = append(found, certification.Finding{
 					Reason: warningKeyInPrompt, Case: each.Name,
-					Detail: keyOf(name) + fmt.Sprintf("stands in the prompt, and is sent to %s in the open", e.Pair.Target.Provider),
+					Detail: fmt.Sprintf("the key of provider %s stands in the prompt, and is sent to %s in the open", name, e.Pair.Target.Provider),
 				})
-				i = len(found) - 1
 			}
-			found[i].Count++
+			found[at[name]].Count++
 		}
 	}
 	return found
 }
-
-func keyOf(provider string) string { return fmt.Sprintf("the key of provider %s ", provider) }

@@ -1,6 +1,7 @@
 package certify
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"net/netip"
@@ -96,18 +97,12 @@ func (e Evidence) provenModels() []string {
 	if len(models) < 2 {
 		return models
 	}
-	most := models[0]
-	for _, model := range models {
-		if e.account.answers[model] > e.account.answers[most] {
-			most = model
-		}
-	}
-	asked := e.Pair.Contract.Thresholds
-	proven := slices.DeleteFunc(models, func(model string) bool {
-		n := e.account.answers[model]
+	answers, asked := e.account.answers, e.Pair.Contract.Thresholds
+	most := slices.MaxFunc(models, func(a, b string) int { return cmp.Compare(answers[a], answers[b]) })
+	return slices.DeleteFunc(models, func(model string) bool {
+		n := answers[model]
 		return model != most && !statistics.Proves(n, n, max(asked.Structure, asked.Business, asked.RoundTrip))
 	})
-	return proven
 }
 
 // unprovenModels are those that answered and are not among the record's.

@@ -105,6 +105,15 @@ func (c *Contract) Line(at string) int {
 	return c.source.line(at)
 }
 
+// CaseNames are the names of the cases, in their order.
+func (c *Contract) CaseNames() []string {
+	var names []string
+	for _, each := range c.Cases {
+		names = append(names, each.Name)
+	}
+	return names
+}
+
 // CaseNamed finds a case by its name.
 func (c *Contract) CaseNamed(name string) (Case, bool) {
 	i := slices.IndexFunc(c.Cases, func(each Case) bool { return each.Name == name })

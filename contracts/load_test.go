@@ -41,6 +41,7 @@ func TestLoad(t *testing.T) {
 	g.Expect(c.Line("$.checks[0]")).To(Equal(12))
 	g.Expect(c.Line("$.nothing")).To(BeZero())
 
+	g.Expect(c.CaseNames()).To(HaveExactElements("one", "two"))
 	found, ok := c.CaseNamed("two")
 	g.Expect(ok).To(BeTrue())
 	g.Expect(found.File).To(Equal("cases/2-two.yaml"))

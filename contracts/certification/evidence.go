@@ -9,7 +9,8 @@ import (
 // Evidence is what one run saw of a contract at a target, reduced to what judging needs. It is plain
 // data: the same evidence gives the same judgement, whoever collected it and in whatever order.
 type Evidence struct {
-	Planned    int // how many samples a complete run has: cases × samples
+	Cases      []string // their names
+	Planned    int      // how many samples a complete run has: cases × samples
 	Thresholds Thresholds
 	Samples    []Observation // what was seen of each sample; fewer than Planned where the run stopped early
 	Circumstances

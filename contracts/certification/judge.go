@@ -9,6 +9,9 @@ const (
 	// FindingTroubleBudget: provider trouble met more samples than a conclusive run may lose, or have answered only at
 	// another try.
 	FindingTroubleBudget = "provider_trouble"
+	// FindingCaseUnanswered: every sample of a case was lost to provider trouble, so that what the others prove
+	// leaves it out.
+	FindingCaseUnanswered = "case_unanswered"
 	// FindingIncomplete: samples are missing that no trouble explains.
 	FindingIncomplete = "incomplete"
 	// FindingStoppedEarly: samples are missing because another dimension had decided the verdict.
@@ -49,9 +52,13 @@ func (j Judgement) Dimension(name string) Dimension {
 // wrong: what provider trouble kept from being seen makes it not judged, never failed. Samples that were not
 // taken count against whatever they could still change: a dimension passes only if it would with all of
 // them wrong, and fails only if it would with all of them right. Any failed dimension rejects, all passed
-// certify, everything else is inconclusive.
+// certify, everything else is inconclusive. A case of which nothing was seen lets no dimension pass.
+//
+// Where trouble took more than its budget, a dimension fails only if besides the answers that did come prove by
+// themselves, with 95 % confidence, that the rate lies below the threshold: that is the target's own doing, while
+// one odd answer out of an outage is not.
 func Judge(e Evidence) Judgement {
-	t := newTally(e.Planned, e.Thresholds)
+	t := newTally(e.Planned, e.Cases, e.Thresholds)
 	for _, o := range e.Samples {
 		t.add(o)
 	}

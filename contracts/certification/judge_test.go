@@ -17,6 +17,8 @@ const (
 	notJudged = certification.StatusNotJudged
 )
 
+var names = []string{"case 0", "case 1", "case 2", "case 3", "case 4", "case 5", "case 6", "case 7"}
+
 func answered(count int) []certification.Observation {
 	var all []certification.Observation
 	for i := range count {
@@ -28,6 +30,7 @@ func answered(count int) []certification.Observation {
 // evidence is a run in which nothing is wrong, until the test makes it so.
 func evidence(samples int) certification.Evidence {
 	return certification.Evidence{
+		Cases:      names,
 		Planned:    samples,
 		Thresholds: certification.Thresholds{Prompt: 1, Structure: 0.9, Business: 0.9, RoundTrip: 0.9},
 		Samples:    answered(samples),
@@ -108,7 +111,7 @@ func TestJudge(t *testing.T) {
 			verdict: certification.Inconclusive, status: [4]string{passed, notJudged, notJudged, notJudged},
 		},
 		{
-			name: "trouble beyond the budget is never a rejection, whatever the rest shows", samples: 40,
+			name: "trouble beyond the budget saves nobody whose answers are wrong", samples: 40,
 			change: func(e *certification.Evidence) {
 				for i := range e.Samples {
 					e.Samples[i].Structure = wrong
@@ -118,7 +121,50 @@ func TestJudge(t *testing.T) {
 					trouble(&e.Samples[i])
 				}
 			},
+			verdict: certification.Rejected, status: [4]string{passed, failed, notJudged, notJudged},
+		},
+		{
+			name: "one odd answer out of an outage rejects nobody", samples: 40,
+			change: func(e *certification.Evidence) {
+				for i := range e.Samples {
+					trouble(&e.Samples[i])
+				}
+				e.Samples[0] = certification.Observation{Case: "case 0", Kind: certification.Answered, Structure: wrong}
+			},
 			verdict: certification.Inconclusive, status: [4]string{passed, notJudged, notJudged, notJudged},
+		},
+		{
+			name: "beyond the budget, what would have been too many wrong answers without it is still in doubt", samples: 40,
+			change: func(e *certification.Evidence) {
+				e.Samples[0].Structure = wrong // 39 of 40 do not prove 0.90, and 34 of 35 do not refute it
+				for i := range 5 {
+					trouble(&e.Samples[8+i])
+				}
+			},
+			verdict: certification.Inconclusive, status: [4]string{passed, notJudged, notJudged, notJudged},
+		},
+		{
+			name: "a case that was never answered is proven by no other", samples: 80,
+			change: func(e *certification.Evidence) {
+				e.Cases = append(slices.Clone(names), "case 8")
+				for i := range 5 {
+					e.Samples[i].Case = "case 8"
+					trouble(&e.Samples[i])
+				}
+			},
+			verdict: certification.Inconclusive, status: [4]string{passed, notJudged, notJudged, notJudged},
+		},
+		{
+			name: "nor does it save a target that is wrong in the others", samples: 80,
+			change: func(e *certification.Evidence) {
+				for i := range e.Samples {
+					e.Samples[i].Business = wrong
+				}
+				e.Cases = append(slices.Clone(names), "case 8")
+				e.Samples[0].Case = "case 8"
+				trouble(&e.Samples[0])
+			},
+			verdict: certification.Rejected, status: [4]string{passed, notJudged, failed, notJudged},
 		},
 		{
 			name: "what trouble alone made too few is not held against the target", samples: 48,
@@ -207,6 +253,15 @@ func TestJudgeSaysWhyNot(t *testing.T) {
 	cut := evidence(40)
 	cut.Samples = cut.Samples[:30]
 	g.Expect(roundTrip(cut)).To(ContainElement(And(HaveField("Reason", certification.FindingIncomplete), HaveField("Count", 10))))
+	silent := evidence(80)
+	silent.Cases = append(slices.Clone(names), "case 8")
+	silent.Samples[3].Case = "case 8"
+	trouble(&silent.Samples[3])
+	for _, d := range certification.Judge(silent).Dimensions[1:] {
+		g.Expect(d.Status).To(Equal(notJudged))
+		g.Expect(d.Findings).To(ContainElement(And(HaveField("Reason", certification.FindingCaseUnanswered), HaveField("Case", "case 8"))))
+		g.Expect(d.Unseen()).To(Equal("case unanswered"))
+	}
 	down := evidence(40)
 	for i := range 6 {
 		trouble(&down.Samples[i])
@@ -231,7 +286,7 @@ func TestTriesDrawOnTheBudget(t *testing.T) {
 	} {
 		g := NewWithT(t)
 		e := evidence(40)
-		progress := certification.NewProgress(40, 8, e.Thresholds)
+		progress := certification.NewProgress(40, names, e.Thresholds)
 		for i := range e.Samples {
 			if i < row.samples {
 				once := certification.Lost{Reason: row.reason, Detail: "status"}

@@ -6,12 +6,11 @@ package certification
 // account. It takes as much memory for many samples as for few.
 type Progress struct {
 	tally *tally
-	cases int
 }
 
-// NewProgress follows a run of so many planned samples over so many cases.
-func NewProgress(planned, cases int, thresholds Thresholds) *Progress {
-	return &Progress{tally: newTally(planned, thresholds), cases: cases}
+// NewProgress follows a run of so many planned samples over the cases of those names.
+func NewProgress(planned int, cases []string, thresholds Thresholds) *Progress {
+	return &Progress{tally: newTally(planned, cases, thresholds)}
 }
 
 // Add counts one sample. It is not safe for concurrent use.
@@ -42,4 +41,4 @@ func (p *Progress) Judge(c Circumstances) Judgement { return p.tally.judgement(c
 // refuses every single call, that has a name of its own.
 func (p *Progress) Reason(one string) string { return p.tally.reason(one) }
 
-func (p *Progress) ready() bool { return !p.Spent() && p.tally.casesSeen() >= p.cases }
+func (p *Progress) ready() bool { return !p.Spent() && len(p.tally.unseen()) == 0 }

@@ -21,7 +21,7 @@ func run(draw *rand.Rand, samples int, rate, threshold float64, early bool) (cer
 			e.Samples[i].Business = wrong
 		}
 	}
-	progress := certification.NewProgress(samples, 8, e.Thresholds)
+	progress := certification.NewProgress(samples, names, e.Thresholds)
 	for i, o := range e.Samples {
 		progress.Add(o)
 		if early && (progress.Rejected() || progress.Certain()) {
@@ -94,7 +94,7 @@ func TestOneWrongInTwenty(t *testing.T) {
 
 func TestProgressWaitsForEveryCase(t *testing.T) {
 	g := NewWithT(t)
-	progress := certification.NewProgress(40, 8, certification.Thresholds{Structure: 0.9, Business: 0.9, RoundTrip: 0.9})
+	progress := certification.NewProgress(40, names, certification.Thresholds{Structure: 0.9, Business: 0.9, RoundTrip: 0.9})
 	for i, o := range answered(40)[:8] {
 		o.Structure = wrong
 		g.Expect(progress.Rejected()).To(BeFalse(), "after %d", i)
@@ -107,7 +107,7 @@ func TestProgressWaitsForEveryCase(t *testing.T) {
 // Trouble decides nothing: a run that lost its budget ends, as neither.
 func TestTroubleIsNoDecision(t *testing.T) {
 	g := NewWithT(t)
-	progress := certification.NewProgress(40, 8, certification.Thresholds{Structure: 0.5, Business: 0.5, RoundTrip: 0.5})
+	progress := certification.NewProgress(40, names, certification.Thresholds{Structure: 0.5, Business: 0.5, RoundTrip: 0.5})
 	for i, o := range answered(40) {
 		if i < 5 {
 			trouble(&o)

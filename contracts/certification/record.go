@@ -104,7 +104,7 @@ func (d Dimension) Why() (Finding, bool) {
 }
 
 // notes are findings about a run, and not about what was seen in it.
-var notes = []string{FindingTroubleBudget, FindingIncomplete, FindingStoppedEarly, FindingTooFewSamples, string(CheckNotVerified)}
+var notes = []string{FindingTroubleBudget, FindingCaseUnanswered, FindingIncomplete, FindingStoppedEarly, FindingTooFewSamples, string(CheckNotVerified)}
 
 // WhyInconclusive is what kept the run from being judged: what happened to its calls first.
 func (r Record) WhyInconclusive() (Finding, bool) {

@@ -36,12 +36,14 @@ type tally struct {
 	structure, business, roundTrip *rate
 	trouble, remarks               findings
 	retried                        findings // calls that trouble ended, and that were made again
+	names                          []string // of the cases
 	cases                          map[string]*caseCount
 	latency                        latencies
 }
 
-func newTally(planned int, thresholds Thresholds) *tally {
+func newTally(planned int, cases []string, thresholds Thresholds) *tally {
 	return &tally{
+		names:     cases,
 		planned:   planned,
 		prompt:    thresholds.Prompt,
 		structure: &rate{name: DimensionStructure, threshold: thresholds.Structure},
@@ -116,23 +118,29 @@ func (t *tally) surelyFails(r *rate) bool {
 	return r.good < r.all && !statistics.Proves(r.good+unseen, r.all+unseen, r.threshold)
 }
 
+// refuted: what was answered proves by itself that the rate is too low.
+func (t *tally) refuted(r *rate) bool { return statistics.Refutes(r.good, r.all, r.threshold) }
+
 func (t *tally) judge(r *rate) Dimension {
 	d := Dimension{
 		Name: r.name, Successes: r.good, Samples: r.all, Threshold: r.threshold,
 		LowerBound: statistics.LowerBound(r.good, r.all), Status: StatusNotJudged,
 	}
 	found := findings{slices.Clone(r.findings.list)}
+	unseen := t.unseen()
 	lost, disturbed := TroubleBudgetSpent(t.troubled, t.planned), TroubleBudgetSpent(t.disturbed, t.planned)
 	switch {
-	case !lost && t.surelyFails(r): // an answer that came at another try is one all the same
+	case t.surelyFails(r) && (!lost || t.refuted(r)): // an answer that came at another try is one all the same
 		d.Status = StatusFailed
 	case disturbed:
 		found.addNote(FindingTroubleBudget, t.disturbed, fmt.Sprintf(
 			"samples were lost to it or answered only at another try; a conclusive run of %d has no more than %d", t.planned, troubleBudget(t.planned)))
+	case t.missing() > 0 && !t.surelyPasses(r):
+		found.addNote(FindingIncomplete, t.missing(), "samples are missing")
+	case len(unseen) > 0:
+		found.add(unanswered(unseen), len(unseen))
 	case t.surelyPasses(r):
 		d.Status = StatusPassed
-	case t.missing() > 0:
-		found.addNote(FindingIncomplete, t.missing(), "samples are missing")
 	case r.all == 0:
 	case r.good == r.all:
 		found.addNote(FindingTooFewSamples, r.all, "nothing was wrong, but so few answers cannot prove the threshold")
@@ -166,6 +174,26 @@ func (t *tally) named(f findings) findings {
 		list[i].Reason = t.reason(list[i].Reason)
 	}
 	return findings{list}
+}
+
+// unseen are the cases without a sample that says something about the target.
+func (t *tally) unseen() []string {
+	var names []string
+	for _, name := range t.names {
+		if c := t.cases[name]; c == nil || c.all == 0 {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// unanswered says which cases a run proves nothing of.
+func unanswered(names []string) Finding {
+	detail := "none of its samples was answered, and those of other cases prove nothing of it"
+	if len(names) > 1 {
+		detail = fmt.Sprintf("none of their samples was answered, and those of other cases prove nothing of them: %q", names[:min(len(names), maxFindings)])
+	}
+	return Finding{Reason: FindingCaseUnanswered, Case: names[0], Detail: detail}
 }
 
 // casesSeen is how many cases have a sample that says something about the target.

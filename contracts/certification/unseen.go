@@ -7,7 +7,7 @@ import (
 
 // kept are the reasons that keep a dimension of samples from being judged; of others it has some that are
 // faults, and were too few to fail it.
-var kept = []string{FindingTroubleBudget, FindingIncomplete, FindingStoppedEarly, FindingNotProbed}
+var kept = []string{FindingTroubleBudget, FindingCaseUnanswered, FindingIncomplete, FindingStoppedEarly, FindingNotProbed}
 
 // Unseen are the reasons, in words, why a dimension is not judged although its figure would do: what was seen
 // was good, and something could not be seen. It is "" of any other dimension, whose figure says enough.

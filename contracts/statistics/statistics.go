@@ -44,6 +44,18 @@ func Proves(successes, n int, threshold float64) bool {
 	return atLeast(min(successes, n), n, threshold) <= alpha
 }
 
+// Refutes reports whether successes out of n prove with the same confidence that the rate lies below the
+// threshold: that at the threshold so few or fewer have a probability of no more than 0.05.
+func Refutes(successes, n int, threshold float64) bool {
+	switch {
+	case threshold <= 0 || n <= 0 || successes >= n:
+		return false
+	case threshold >= 1:
+		return true
+	}
+	return 1-atLeast(successes+1, n, threshold) <= alpha
+}
+
 // SamplesNeeded is the least n whose perfect answers prove the threshold. ok is false where no number
 // of samples does: at 1 and above.
 func SamplesNeeded(threshold float64) (n int, ok bool) {

@@ -108,6 +108,26 @@ func TestLowerBoundAgainstWilksTable(t *testing.T) {
 	}
 }
 
+// Refutes is Proves of the failures: that their rate is above what the threshold leaves.
+func TestRefutesIsProvesOfTheFailures(t *testing.T) {
+	for n := 0; n <= 60; n++ {
+		for successes := 0; successes <= n; successes++ {
+			for _, threshold := range []float64{0.01, 0.5, 0.9, 0.98} {
+				if got, want := statistics.Refutes(successes, n, threshold), statistics.Proves(n-successes, n, 1-threshold); got != want {
+					t.Fatalf("%d of %d at %v: %t", successes, n, threshold, got)
+				}
+			}
+		}
+	}
+	for _, row := range []struct {
+		successes, n int
+		threshold    float64
+		want         bool
+	}{{0, 1, 0.9, false}, {0, 2, 0.9, true}, {9, 10, 1, true}, {10, 10, 1, false}, {0, 10, 0, false}, {0, 0, 0.9, false}} {
+		NewWithT(t).Expect(statistics.Refutes(row.successes, row.n, row.threshold)).To(Equal(row.want), "%+v", row)
+	}
+}
+
 func TestPassAll(t *testing.T) {
 	for _, row := range []struct {
 		successes, n, k int

@@ -63,7 +63,7 @@ func newAccount(pair Pair, options Options, bound *binding.Binding) *account {
 	a := &account{
 		pair: pair, binding: bound, grid: newGrid(pair.Contract), cases: map[string]*caseAccount{}, answers: map[string]int{},
 		fresh: newFreshness(), stale: map[int]string{},
-		tally: certification.NewProgress(planned(pair, options), len(pair.Contract.Cases), certification.Thresholds(pair.Contract.Thresholds)),
+		tally: certification.NewProgress(planned(pair, options), pair.Contract.CaseNames(), certification.Thresholds(pair.Contract.Thresholds)),
 	}
 	for _, each := range pair.Contract.Cases {
 		a.cases[each.Name] = &caseAccount{}

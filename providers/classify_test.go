@@ -189,6 +189,7 @@ func TestClassifyErrorCodes(t *testing.T) {
 		{name: "Alibaba's inspection", ex: answered(400, of("data_inspection_failed")), verdict: no, reason: refused},
 
 		{name: "OpenRouter's moderation", ex: answered(403, `{"error":{"code":403,"message":"Input flagged","metadata":{"reasons":["violence"]}}}`), verdict: no, reason: refused},
+		{name: "an account that was flagged", ex: answered(403, `{"error":{"code":403,"message":"Your account has been flagged for unusual activity"}}`), verdict: no, reason: account},
 		{name: "a filter under 403", ex: answered(403, of("content_filter")), verdict: no, reason: refused},
 		{name: "an account under 403", ex: answered(403, `{"error":{"message":"Country not supported"}}`), verdict: no, reason: account},
 
@@ -199,27 +200,6 @@ func TestClassifyErrorCodes(t *testing.T) {
 		{name: "too deep", ex: answered(400, strings.Repeat(`{"error":`, 20)+of("content_filter")+strings.Repeat(`}`, 20)), verdict: no, reason: rejected},
 		{name: "the status is plainer than a code", ex: answered(429, of("content_filter")), verdict: no, reason: providers.ReasonRateLimited, retryable: true},
 	})
-}
-
-// TestOnlyTrouble: whose fault it is, a body says under whatever status.
-func TestOnlyTrouble(t *testing.T) {
-	for body, want := range map[string]bool{
-		`{"error":{"message":"upstream overloaded","type":"server_error","code":503}}`:                 true,
-		`{"error":{"message":"bad gateway","code":502}}`:                                               true,
-		`{"error":{"message":"slow down","code":"429"}}`:                                               true,
-		`{"error":{"message":"please retry","code":"server_overloaded"}}`:                              true,
-		`{"choices":[{"finish_reason":"error","error":{"code":502},"message":{"content":"partial"}}]}`: true,
-		"<!DOCTYPE html><html><body>We are down for maintenance</body></html>":                         true,
-		"\n<HTML><head><title>404 Not Found</title></head></html>":                                     true,
-
-		`{"error":{"message":"no such model","code":"model_not_found","type":"invalid_request_error"}}`: false,
-		`{"error":{"message":"no","code":400}}`:                                                         false,
-		`{"choices":[]}`:                                                                                false,
-		`{"choices":[{"message":{"content":"<html>502"}}]}`:                                             false,
-		"": false, "404 page not found": false, "<answer>": false,
-	} {
-		gomega.NewWithT(t).Expect(providers.OnlyTrouble(answered(200, body))).To(gomega.Equal(want), body)
-	}
 }
 
 func TestClassifyAnswers(t *testing.T) {

@@ -3,93 +3,89 @@ package providers
 import (
 	"net/http"
 	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// errorCodes are the codes by which an error body says something else than its status, a 4xx that stands for
-// any bad request: the account is turned away, or the prompt is refused for what it says. In lower case.
+// errorCodes are what the codes of error bodies mean, under a 4xx that stands for any bad request and in a
+// response that failed. In lower case.
 //
 // They are those that OpenAI, Azure OpenAI, Gemini, DeepSeek, Anthropic and Alibaba document, and what
 // compatible servers took over from them.
-var errorCodes = map[string]Reason{
-	"invalid_api_key":            ReasonUnauthorized,
-	"api_key_invalid":            ReasonUnauthorized,
-	"api_key_expired":            ReasonUnauthorized,
-	"authentication_error":       ReasonUnauthorized,
-	"account_deactivated":        ReasonUnauthorized,
-	"insufficient_quota":         ReasonUnauthorized,
-	"insufficient_balance":       ReasonUnauthorized,
-	"billing_error":              ReasonUnauthorized,
-	"billing_not_active":         ReasonUnauthorized,
-	"billing_hard_limit_reached": ReasonUnauthorized,
+var errorCodes = map[string]statusRow{
+	"invalid_api_key":            {reason: ReasonUnauthorized},
+	"api_key_invalid":            {reason: ReasonUnauthorized},
+	"api_key_expired":            {reason: ReasonUnauthorized},
+	"authentication_error":       {reason: ReasonUnauthorized},
+	"account_deactivated":        {reason: ReasonUnauthorized},
+	"insufficient_quota":         {reason: ReasonUnauthorized},
+	"insufficient_balance":       {reason: ReasonUnauthorized},
+	"billing_error":              {reason: ReasonUnauthorized},
+	"billing_not_active":         {reason: ReasonUnauthorized},
+	"billing_hard_limit_reached": {reason: ReasonUnauthorized},
 
-	"content_filter":               ReasonRefused,
-	"content_policy_violation":     ReasonRefused,
-	"responsibleaipolicyviolation": ReasonRefused,
-	"data_inspection_failed":       ReasonRefused,
+	"content_filter":                 {reason: ReasonRefused},
+	"content_policy_violation":       {reason: ReasonRefused},
+	"image_content_policy_violation": {reason: ReasonRefused},
+	"responsibleaipolicyviolation":   {reason: ReasonRefused},
+	"data_inspection_failed":         {reason: ReasonRefused},
+
+	"rate_limit_exceeded": {reason: ReasonRateLimited, retryable: true},
+	// In a response that failed: it has ended, and unlike a bare 500 that is no silence.
+	"server_error":          {reason: ReasonServerError, retryable: true},
+	"internal_server_error": {reason: ReasonServerError, retryable: true},
+
+	"invalid_prompt":          {reason: ReasonRejected},
+	"invalid_request_error":   {reason: ReasonRejected},
+	"context_length_exceeded": {reason: ReasonRejected},
+	"model_not_found":         {reason: ReasonRejected},
 }
 
-// accountWords are how providers say the same of an account that have no code for it.
+// accountWords are how providers say of an account that it is turned away, where they have no code for it. They
+// only name the failure better: whether it tells of the target does not hang on them, see [TargetAtFault].
 var accountWords = regexp.MustCompile(`(?i)\b(?:incorrect|invalid|expired|missing|no(?:t a)? valid) api[ -]?key\b|` +
 	`\bapi[ -]?key (?:is )?(?:not valid|invalid|expired|not found|missing|incorrect)\b|\bcredit balance\b`)
 
-// filterWords are how those say it under a 403 that have no code for what a prompt says, e.g. OpenRouter.
-var filterWords = regexp.MustCompile(`(?i)\b(?:flagged|moderation|content (?:policy|filter|management))\b`)
-
-// codedReason is what the body of a rejection says by a code of [errorCodes], or in words.
-func codedReason(status int, body []byte) (Reason, bool) {
+// codedReason is what the body of a rejection says better than its status: that the account is turned away, or
+// the prompt is refused for what it says.
+func codedReason(body []byte) (Reason, bool) {
 	for _, code := range codesIn(body, 0) {
-		if reason, known := errorCodes[strings.ToLower(code)]; known {
+		switch reason := errorCodes[strings.ToLower(code)].reason; reason {
+		case ReasonUnauthorized, ReasonRefused:
 			return reason, true
 		}
 	}
-	switch message := errorMessage(body); {
-	case accountWords.MatchString(message):
-		return ReasonUnauthorized, true
-	case status == http.StatusForbidden && filterWords.MatchString(message):
+	switch {
+	case moderated(body):
 		return ReasonRefused, true
+	case accountWords.MatchString(errorMessage(body)):
+		return ReasonUnauthorized, true
 	}
 	return ReasonNone, false
 }
 
-// troubleCodes are those by which a provider says, under whatever status, that it is it that is in trouble.
-var troubleCodes = map[string]bool{
-	"server_error": true, "internal_error": true, "internal_server_error": true, "api_error": true, "internal": true,
-	"overloaded": true, "overloaded_error": true, "server_overloaded": true, "engine_overloaded": true,
-	"service_unavailable": true, "unavailable": true, "bad_gateway": true, "gateway_timeout": true, "timeout": true,
-	"rate_limit_exceeded": true, "rate_limit_error": true, "resource_exhausted": true, "too_many_requests": true,
-}
-
-// OnlyTrouble reports whether a whole answer, whatever its status, only says that something on the way to the
-// model is in trouble: its error names that or a status of 429 or 5xx, or it is a page for browsers, which no
-// interface of a model answers. For an attempt that is a failure like any other; of the target's nature it says
-// nothing.
-func OnlyTrouble(ex Exchange) bool {
-	if isPage(ex.Body) {
-		return true
+// moderated reports whether the error says for what a prompt was flagged, as OpenRouter documents it.
+func moderated(body []byte) bool {
+	var shape struct {
+		Error struct {
+			Metadata struct {
+				Reasons jsontext.Value `json:"reasons"`
+				Flagged jsontext.Value `json:"flagged_input"`
+			} `json:"metadata"`
+		} `json:"error"`
 	}
-	return slices.ContainsFunc(codesIn(ex.Body, 0), func(code string) bool {
-		n, err := strconv.Atoi(code)
-		return troubleCodes[strings.ToLower(code)] || err == nil && (n == http.StatusTooManyRequests || n >= 500 && n <= 599)
-	})
+	return json.Unmarshal(body, &shape) == nil && (says(shape.Error.Metadata.Reasons) || says(shape.Error.Metadata.Flagged))
 }
-
-var pageBegins = regexp.MustCompile(`(?i)^\s*(?:<!--.*?-->\s*)?<(?:!doctype html|html|head|body)\b`)
-
-func isPage(body []byte) bool { return pageBegins.Match(body) }
 
 // codeMembers are where the shapes of error bodies keep codes: {"error": {"code": …, "type": …, "status": …,
-// "innererror": {"code": …}, "details": [{"reason": …}]}}, the same within a list or a choice, and bare.
+// "innererror": {"code": …}, "details": [{"reason": …}]}}, the same within a list, and bare.
 var codeMembers = []string{"code", "type", "status", "reason"}
 
 const deepestCode = 5
 
-// codesIn lists the codes of a body, outermost first.
+// codesIn lists the codes of an error body, outermost first.
 func codesIn(raw jsontext.Value, depth int) []string {
 	if depth > deepestCode {
 		return nil
@@ -109,14 +105,46 @@ func codesIn(raw jsontext.Value, depth int) []string {
 		for _, name := range codeMembers {
 			if code, ok := stringIn(members[name]); ok {
 				codes = append(codes, code)
-			} else if members[name].Kind() == '0' {
-				codes = append(codes, members[name].String())
 			}
 		}
-		inside = []jsontext.Value{members["error"], members["innererror"], members["details"], members["choices"]}
+		inside = []jsontext.Value{members["error"], members["innererror"], members["details"]}
 	}
 	for _, one := range inside {
 		codes = append(codes, codesIn(one, depth+1)...)
 	}
 	return codes
+}
+
+// requestParts are the parts of a request by the names that its formats give them, and by those that people do.
+var requestParts = regexp.MustCompile(`(?i)(?:^|[^a-z])(?:models?|deployment|messages|roles?|prompts?|inputs?|instructions|` +
+	`context[ _-]?(?:length|window|size)|max_(?:completion_|output_|new_)?tokens|temperature|response_?format|json_?(?:schema|object|mode)|schemas?|` +
+	`(?:chat )?template|grammar|parameters?|params?|fields?|metadata)(?:[^a-z]|$)`)
+
+var wordBegins = regexp.MustCompile(`([a-z])([A-Z])`)
+
+// namesRequest reports whether an error complains of a part of the request, in its param, its message or a code.
+func namesRequest(body []byte) bool {
+	var shape struct {
+		Error struct {
+			Param jsontext.Value `json:"param"`
+		} `json:"error"`
+	}
+	if json.Unmarshal(body, &shape) == nil && says(shape.Error.Param) {
+		return true
+	}
+	said := append(codesIn(body, 0), errorMessage(body))
+	return requestParts.MatchString(wordBegins.ReplaceAllString(strings.Join(said, "\n"), "$1 $2"))
+}
+
+// isError reports whether a body is an error that can be read: JSON with a message or a code.
+func isError(body []byte) bool { return errorMessage(body) != "" || len(codesIn(body, 0)) > 0 }
+
+// aboutRequest are the statuses that can be about what was sent. RFC 9110 has 413 and 422 be about nothing else.
+var aboutRequest = map[int]func(body []byte) bool{
+	http.StatusBadRequest: namesRequest, http.StatusNotFound: namesRequest,
+	http.StatusRequestEntityTooLarge: isError, http.StatusUnprocessableEntity: isError,
+	http.StatusOK: func(body []byte) bool { // of a response that failed
+		object, err := decodeResponse(body)
+		return err == nil && namesRequest(object.Error)
+	},
 }

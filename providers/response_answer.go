@@ -59,25 +59,6 @@ func unended(out Outcome, ex Exchange, head Response) Outcome {
 	return doubt
 }
 
-// responseErrors are the error codes with a meaning of their own. Those that complain of the request
-// would complain again.
-var responseErrors = map[string]statusRow{
-	"rate_limit_exceeded": {reason: ReasonRateLimited, retryable: true},
-	"insufficient_quota":  {reason: ReasonRateLimited, retryable: true},
-	// The provider says that the response has ended: unlike a bare 500, that is no silence.
-	"server_error":          {reason: ReasonServerError, retryable: true},
-	"internal_server_error": {reason: ReasonServerError, retryable: true},
-
-	"content_filter":                 {reason: ReasonRefused},
-	"content_policy_violation":       {reason: ReasonRefused},
-	"image_content_policy_violation": {reason: ReasonRefused},
-
-	"invalid_prompt":          {reason: ReasonRejected},
-	"invalid_request_error":   {reason: ReasonRejected},
-	"context_length_exceeded": {reason: ReasonRejected},
-	"model_not_found":         {reason: ReasonRejected},
-}
-
 // failedResponse reads why the provider gave up. An error that nobody knows makes the answer malformed,
 // as an error body does.
 func failedResponse(out Outcome, ex Exchange, raw jsontext.Value, rules Rules) Outcome {
@@ -93,7 +74,7 @@ func failedResponse(out Outcome, ex Exchange, raw jsontext.Value, rules Rules) O
 		out.Detail = oneLine(out.Detail + ", " + code)
 	}
 	out.Detail = with(out.Detail, messageOf(raw))
-	row, known := responseErrors[code]
+	row, known := errorCodes[strings.ToLower(code)]
 	if !known {
 		return out
 	}

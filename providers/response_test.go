@@ -82,7 +82,7 @@ func TestClassifyResponses(t *testing.T) {
 		{name: "accepted elsewhere", ex: func() providers.Exchange { ex := answered(202, `{}`); ex.Responses = true; return ex }(), verdict: indoubt, reason: providers.ReasonGatewayTimeout},
 
 		{name: "failed: rate limit", ex: broke("rate_limit_exceeded"), rules: contract, verdict: no, reason: providers.ReasonRateLimited, retryable: true, detail: "the response failed, rate_limit_exceeded: so it is"},
-		{name: "failed: quota", ex: broke("insufficient_quota"), verdict: no, reason: providers.ReasonRateLimited, retryable: true},
+		{name: "failed: quota", ex: broke("insufficient_quota"), verdict: no, reason: providers.ReasonUnauthorized},
 		{name: "failed: server error", ex: broke("server_error"), rules: contract, verdict: no, reason: providers.ReasonServerError, retryable: true, detail: "server_error"},
 		{name: "failed: prompt", ex: broke("invalid_prompt"), rules: failedRule, verdict: no, reason: providers.ReasonRejected},
 		{name: "failed: filter", ex: broke("content_filter"), verdict: no, reason: providers.ReasonRefused},

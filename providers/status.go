@@ -52,7 +52,7 @@ func fromStatus(ex Exchange, rules Rules) Outcome {
 	case row.byRules && rules.ServerErrors == ServerErrorsFailed:
 		row.verdict, row.retryable = Failed, true
 	case row.reason == ReasonRejected, ex.Status == http.StatusForbidden:
-		if reason, known := codedReason(ex.Status, ex.Body); known {
+		if reason, known := codedReason(ex.Body); known {
 			row.reason = reason
 		}
 	}

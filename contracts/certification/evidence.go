@@ -22,6 +22,7 @@ type Circumstances struct {
 	Deadline time.Duration // the soft deadline, for who reads the latencies
 
 	Enforcement        Enforcement // what the enforcement probe showed
+	Unprobed           Finding     // of NotProbed: the cause, and its detail
 	RequireEnforcement bool        // whether the structure dimension depends on it
 }
 
@@ -52,6 +53,7 @@ type Check struct {
 	Case   string
 	Sample int
 	Detail string
+	Cause  string // of CheckMissing: why the call that would have shown it did not
 }
 
 // CheckStatus is how one check came out.

@@ -83,7 +83,8 @@ func requireEnforcement(structure *Dimension, c Circumstances) {
 	}
 	one := Finding{Reason: FindingNotEnforced, Count: 1, Detail: "the provider does not enforce the schema: " + string(c.Enforcement)}
 	if c.Enforcement == NotProbed {
-		one.Reason, one.Detail = FindingNotProbed, "whether the provider enforces the schema could not be seen"
+		one.Reason, one.Cause = FindingNotProbed, c.Unprobed.Cause
+		one.Detail = "whether the provider enforces the schema could not be seen: " + c.Unprobed.Detail
 	}
 	switch {
 	case one.Reason == FindingNotEnforced:
@@ -145,7 +146,7 @@ func judgeCensus(checks []Check, threshold float64) Dimension {
 		case CheckMissing:
 			missing = true
 		}
-		found.add(Finding{Reason: c.Reason, Case: c.Case, Sample: c.Sample, Detail: c.Detail}, 1)
+		found.add(Finding{Reason: c.Reason, Case: c.Case, Sample: c.Sample, Detail: c.Detail, Cause: c.Cause}, 1)
 	}
 	if d.Samples > 0 {
 		d.LowerBound = float64(d.Successes) / float64(d.Samples)

@@ -137,6 +137,7 @@ type Finding struct {
 	Case   string `json:"case,omitempty"`
 	Sample int    `json:"sample,omitempty"`
 	Detail string `json:"detail,omitempty"`
+	Cause  string `json:"cause,omitempty"` // of what could not be seen: why the call ended as it did
 }
 
 // EvidenceRef names the evidence that is kept beside a record: every exchange of its run.

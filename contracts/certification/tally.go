@@ -133,12 +133,13 @@ func (t *tally) judge(r *rate) Dimension {
 	case t.surelyFails(r) && (!lost || t.refuted(r)): // an answer that came at another try is one all the same
 		d.Status = StatusFailed
 	case disturbed:
-		found.addNote(FindingTroubleBudget, t.disturbed, fmt.Sprintf(
-			"samples were lost to it or answered only at another try; a conclusive run of %d has no more than %d", t.planned, troubleBudget(t.planned)))
+		found.add(Finding{Reason: FindingTroubleBudget, Cause: t.commonestTrouble(), Detail: fmt.Sprintf(
+			"samples were lost to it or answered only at another try; a conclusive run of %d has no more than %d", t.planned, troubleBudget(t.planned)),
+		}, t.disturbed)
 	case t.missing() > 0 && !t.surelyPasses(r):
 		found.addNote(FindingIncomplete, t.missing(), "samples are missing")
 	case len(unseen) > 0:
-		found.add(unanswered(unseen), len(unseen))
+		found.add(t.unanswered(unseen), len(unseen))
 	case t.surelyPasses(r):
 		d.Status = StatusPassed
 	case r.all == 0:
@@ -146,13 +147,24 @@ func (t *tally) judge(r *rate) Dimension {
 		found.addNote(FindingTooFewSamples, r.all, "nothing was wrong, but so few answers cannot prove the threshold")
 	default:
 		// Were the samples that trouble took all good, it would have passed: not the target's failure.
-		found.addNote(FindingTroubleBudget, t.troubled, "without the samples that were lost to it, the rest proves nothing")
+		found.add(Finding{
+			Reason: FindingTroubleBudget, Cause: t.commonestTrouble(), Detail: "without the samples that were lost to it, the rest proves nothing",
+		}, t.troubled)
 	}
 	if r == t.roundTrip { // where people look for what the provider did
 		found = t.named(found).merged(t.trouble)
 	}
 	d.Findings = found.sorted()
 	return d
+}
+
+// commonestTrouble is the reason for which most calls were lost.
+func (t *tally) commonestTrouble() string {
+	all := t.trouble.merged(t.retried).sorted()
+	if len(all) == 0 {
+		return ""
+	}
+	return all[0].Reason
 }
 
 // refusals are the reasons of a provider that refuses calls, and what it is called when it refuses all of them:
@@ -188,12 +200,12 @@ func (t *tally) unseen() []string {
 }
 
 // unanswered says which cases a run proves nothing of.
-func unanswered(names []string) Finding {
+func (t *tally) unanswered(names []string) Finding {
 	detail := "none of its samples was answered, and those of other cases prove nothing of it"
 	if len(names) > 1 {
 		detail = fmt.Sprintf("none of their samples was answered, and those of other cases prove nothing of them: %q", names[:min(len(names), maxFindings)])
 	}
-	return Finding{Reason: FindingCaseUnanswered, Case: names[0], Detail: detail}
+	return Finding{Reason: FindingCaseUnanswered, Case: names[0], Cause: t.commonestTrouble(), Detail: detail}
 }
 
 // casesSeen is how many cases have a sample that says something about the target.

@@ -9,9 +9,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/fallproof/fallproof/contracts"
 	"github.com/fallproof/fallproof/contracts/binding"
 	"github.com/fallproof/fallproof/contracts/certification"
 	"github.com/fallproof/fallproof/contracts/prompt"
+	"github.com/fallproof/fallproof/contracts/statistics"
 	"github.com/fallproof/fallproof/providers"
 	"github.com/fallproof/fallproof/providers/openai"
 )
@@ -37,7 +39,7 @@ type account struct {
 
 	parameters *certification.Parameters // as they were sent; nil where nothing was
 	models     names                     // that answered
-	answers    map[string]int            // of each of them
+	answers    map[string]modelCount     // of each of them, and of "" those that name none
 	prints     names                     // their fingerprints
 	simulated  string                    // what shows that no live provider answered; "" = nothing
 	recorded   *string                   // where an answer was played: the source that the cassette claims
@@ -61,7 +63,7 @@ type caseAccount struct {
 
 func newAccount(pair Pair, options Options, bound *binding.Binding) *account {
 	a := &account{
-		pair: pair, binding: bound, grid: newGrid(pair.Contract), cases: map[string]*caseAccount{}, answers: map[string]int{},
+		pair: pair, binding: bound, grid: newGrid(pair.Contract), cases: map[string]*caseAccount{}, answers: map[string]modelCount{},
 		fresh: newFreshness(), stale: map[int]string{},
 		tally: certification.NewProgress(planned(pair, options), pair.Contract.CaseNames(), certification.Thresholds(pair.Contract.Thresholds)),
 	}
@@ -135,7 +137,7 @@ func (a *account) count(l look) {
 	}
 	a.usage(l.sample, l.read)
 	a.sent(l)
-	a.served(l.sample, l.read)
+	a.served(l.sample, l.read, o)
 	a.passed(l.sample)
 }
 
@@ -242,11 +244,37 @@ func before(sample Sample, check *certification.Check) bool {
 	return check == nil || sample.Index < check.Sample || (sample.Index == check.Sample && sample.Case < check.Case)
 }
 
+// modelCount is how one model's answers came out: how many, of these how many that meet the schema, of these how
+// many that pass every check.
+type modelCount struct{ all, structured, good int }
+
+func (m modelCount) with(o certification.Observation) modelCount {
+	switch {
+	case o.Kind == certification.Trouble:
+		return m
+	case good(o):
+		m.good++
+		fallthrough
+	case o.Kind == certification.Answered && len(o.Structure) == 0:
+		m.structured++
+		fallthrough
+	default:
+		m.all++
+	}
+	return m
+}
+
+// proves reports whether these answers alone would reach the thresholds.
+func (m modelCount) proves(t contracts.Thresholds) bool {
+	return m.all > 0 && statistics.Proves(m.structured, m.all, t.Structure) && statistics.Proves(m.good, m.structured, t.Business) &&
+		statistics.Proves(m.all, m.all, t.RoundTrip)
+}
+
 // served notes who answered.
-func (a *account) served(sample Sample, read reading) {
+func (a *account) served(sample Sample, read reading, o certification.Observation) {
 	a.models.add(read.outcome.ServedModel)
-	if read.outcome.ServedModel != "" && read.answered() {
-		a.answers[read.outcome.ServedModel]++
+	if read.answered() {
+		a.answers[read.outcome.ServedModel] = a.answers[read.outcome.ServedModel].with(o)
 	}
 	a.prints.add(read.outcome.Fingerprint)
 	if a.simulated == "" {

@@ -3,7 +3,6 @@ package certify
 import (
 	"context"
 	"maps"
-	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -51,12 +50,8 @@ func (e Evidence) artifactCall(call call) evidence.Sample {
 	if read.trouble || !read.answered() {
 		kept.Kind, kept.Reason, kept.Detail = certification.Unusable, string(read.outcome.Reason), oneLine(read.outcome.Detail)
 	}
-	switch {
-	case read.trouble:
+	if read.trouble {
 		kept.Kind = certification.Trouble
-	case isQuestion(call.sample.Index) && call.sample.Seen.Status == http.StatusOK:
-		// Its answer is no completion, and was never meant to be one.
-		kept.Kind, kept.Reason, kept.Detail = certification.Answered, "", ""
 	}
 	return kept
 }

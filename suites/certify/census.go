@@ -163,7 +163,7 @@ func (e Evidence) wireChecks() []certification.Check {
 func (e Evidence) canaryCheck() certification.Check {
 	check := certification.Check{Name: "canary", Status: certification.CheckMissing, Must: true, Reason: reasonCanaryNoAnswer}
 	if e.Canary == nil {
-		check.Detail = "the canary was not sent"
+		check.Detail, check.Cause = "the canary was not sent", causeNotMade
 		return check
 	}
 	read := e.Canary.reading(e.Pair)
@@ -174,7 +174,8 @@ func (e Evidence) canaryCheck() certification.Check {
 		check.Status, check.Reason = certification.CheckFailed, reasonIgnored
 		check.Detail = "the system message ordered a nonce to be returned, and the answer does not hold it"
 	default:
-		check.Detail = oneLine(string(read.outcome.Reason) + ": " + read.outcome.Detail)
+		check.Cause = string(read.outcome.Reason)
+		check.Detail = oneLine(check.Cause + ": " + read.outcome.Detail)
 	}
 	return check
 }

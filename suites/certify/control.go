@@ -13,12 +13,14 @@ import (
 const (
 	reasonControl       = "control_tokens_obeyed"     // control tokens that a user typed do not reach the model as text
 	reasonControlUnseen = "control_tokens_unanswered" // whether they do could not be seen
+
+	causeUncounted = "uncounted" // the cause where a call was answered and its prompt not counted
 )
 
 // controlChecks judge the call with control tokens typed into an input, by the provider's own count of the
 // prompt: as text each of them is several tokens, as a control token one, and where the model's server ends a
 // message at the first, what follows is missing. Compared is with the same case without them, so that a
-// count that differs for other reasons deceives nobody. Where the provider counts other prompts and this call
+// count that differs for other reasons deceives nobody. Where the provider counts other prompts and one of these two counts
 // got lost, it is missing; where it counts none, that is declared nowhere and neither passed nor failed.
 func (e Evidence) controlChecks() []certification.Check {
 	chat := chatOf(e.Pair.Profile)
@@ -27,28 +29,32 @@ func (e Evidence) controlChecks() []certification.Check {
 	}
 	check := certification.Check{Name: "control tokens"}
 	sample, sent := e.Aside[controlCall]
-	read, without := sample.reading(e.Pair), e.usageWithout()
-	if with := usageOf(read); sent && with > 0 && without > 0 {
+	read := sample.reading(e.Pair)
+	with, without := usageOf(read), e.usageOfFirst()
+	if sent && with > 0 && without > 0 {
 		e.judgeControl(chat, &check, with-without)
 		return []certification.Check{check}
 	}
 	const unseen = "whether control tokens in an input reach the model as text was not seen: "
-	missing := func(why string) []certification.Check {
-		check.Status, check.Reason, check.Detail = certification.CheckMissing, reasonControlUnseen, oneLine(unseen+why)
+	missing := func(cause, why string) []certification.Check {
+		check.Status, check.Reason = certification.CheckMissing, reasonControlUnseen
+		check.Cause, check.Detail = cause, oneLine(unseen+why)
 		return []certification.Check{check}
 	}
 	check.Status, check.Reason = certification.CheckNotVerified, string(prompt.NotVerified)
 	switch {
 	case !sent:
-		return missing("the call was not made")
+		return missing(causeNotMade, "the call was not made")
 	case sample.Unrenderable != "":
 		check.Detail = oneLine(unseen + sample.Unrenderable)
 	case !read.answered():
-		return missing(string(read.outcome.Reason) + ": " + read.outcome.Detail)
-	case without > 0:
-		return missing("of this prompt alone the provider gave no count")
+		return missing(string(read.outcome.Reason), string(read.outcome.Reason)+": "+read.outcome.Detail)
+	case with > 0:
+		return missing(causeUncounted, fmt.Sprintf("of %s as it is, which it would be compared with, the provider gave no count", e.firstCase()))
+	case e.counted():
+		return missing(causeUncounted, "of other prompts the provider gave a count, of this one it did not")
 	default:
-		check.Detail = unseen + "no count of a prompt by the provider was seen"
+		check.Detail = unseen + "the provider gave a count of no prompt"
 	}
 	return []certification.Check{e.unverified(check, true)}
 }
@@ -102,9 +108,20 @@ func (e Evidence) counts(chat *chattemplate.Chat, messages []providers.Message) 
 	return counts, counted && err == nil
 }
 
-// usageWithout is the provider's count of the first case as it is; 0 where none was seen.
-func (e Evidence) usageWithout() int {
-	return e.account.cases[e.Pair.Contract.Cases[0].Name].usage
+// firstCase is the one whose prompt the call's is made of.
+func (e Evidence) firstCase() string { return e.Pair.Contract.Cases[0].Name }
+
+// usageOfFirst is the provider's count of the first case as it is; 0 where none was seen.
+func (e Evidence) usageOfFirst() int { return e.account.cases[e.firstCase()].usage }
+
+// counted reports whether the provider counted any case's prompt.
+func (e Evidence) counted() bool {
+	for _, known := range e.account.cases {
+		if known.usage > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 func usageOf(read reading) int {

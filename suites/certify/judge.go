@@ -49,6 +49,7 @@ func (e Evidence) judgement() certification.Judgement {
 		Checks:             e.census(),
 		Deadline:           e.Pair.Timeout,
 		Enforcement:        e.enforcement(),
+		Unprobed:           e.unprobed(),
 		RequireEnforcement: e.Pair.Contract.Requires(contracts.RequireEnforcement),
 	})
 }

@@ -3,6 +3,7 @@ package certify
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -17,6 +18,9 @@ const (
 	reasonRendering   = "rendering_differs"    // the server makes another prompt of the messages than we do
 	reasonServerCount = "server_count_differs" // it counts other tokens than we do
 	reasonServerLost  = "server_unanswered"    // what it makes of them could not be seen
+
+	causeNotMade = "not_made" // the cause where a call is missing for none of its own
+	causeUnclear = "unclear"  // and where its answer tells nothing
 )
 
 // nativeChecks compare, case by case, what the server says of its prompts with our own rendering: byte for
@@ -34,7 +38,7 @@ func (e Evidence) nativeChecks() []certification.Check {
 		}
 		check := certification.Check{Name: "native", Case: each.Name}
 		finding := e.compared(chat, number, wire, ours)
-		check.Status, check.Reason, check.Detail = finding.status, finding.reason, oneLine(finding.detail)
+		check.Status, check.Reason, check.Detail, check.Cause = finding.status, finding.reason, oneLine(finding.detail), finding.cause
 		if check.Status == certification.CheckNotVerified { // the server did answer, that it does not say
 			check = e.unverified(check, true)
 		}
@@ -45,20 +49,21 @@ func (e Evidence) nativeChecks() []certification.Check {
 
 // nativeFinding is how one comparison came out.
 type nativeFinding struct {
-	status         certification.CheckStatus
-	reason, detail string
+	status                certification.CheckStatus
+	reason, detail, cause string
 }
 
 func nativeFails(reason, format string, args ...any) nativeFinding {
-	return nativeFinding{certification.CheckFailed, reason, fmt.Sprintf(format, args...)}
+	return nativeFinding{status: certification.CheckFailed, reason: reason, detail: fmt.Sprintf(format, args...)}
 }
 
 // nativeUnknown is a question that the server does not answer, or that got lost on the way.
 func nativeUnknown(what string, why unsaid) nativeFinding {
-	if why.lost {
-		return nativeFinding{certification.CheckMissing, reasonServerLost, what + ": " + why.words}
+	found := nativeFinding{certification.CheckNotVerified, string(prompt.NotVerified), what + ": " + why.words, why.cause}
+	if why.cause != "" {
+		found.status, found.reason = certification.CheckMissing, reasonServerLost
 	}
-	return nativeFinding{certification.CheckNotVerified, string(prompt.NotVerified), what + ": " + why.words}
+	return found
 }
 
 func (e Evidence) compared(chat *chattemplate.Chat, number int, wire []providers.Message, ours string) nativeFinding {
@@ -71,7 +76,7 @@ func (e Evidence) compared(chat *chattemplate.Chat, number int, wire []providers
 		}
 		theirs, err := providers.ReadPrompt(body)
 		if err != nil {
-			return nativeUnknown("the server does not tell its prompt", unsaid{words: err.Error()})
+			return nativeUnknown("the server does not tell its prompt", unsaid{err.Error(), string(providers.ReasonMalformed)})
 		}
 		ours = e.Pair.Scrub.Text(ours) // as theirs is
 		bare, begins := strings.CutPrefix(ours, e.Pair.Profile.BOSToken)
@@ -89,7 +94,7 @@ func (e Evidence) compared(chat *chattemplate.Chat, number int, wire []providers
 	}
 	ids, err := providers.ReadTokens(body)
 	if err != nil {
-		return nativeUnknown("the server does not tell its tokens", unsaid{words: err.Error()})
+		return nativeUnknown("the server does not tell its tokens", unsaid{err.Error(), string(providers.ReasonMalformed)})
 	}
 	begins := e.serverBOS(ids)
 	if begins.status == certification.CheckFailed {
@@ -118,7 +123,7 @@ func (e Evidence) serverBOS(ids []int) nativeFinding {
 	}
 	said, err := providers.ReadTokens(body)
 	if err != nil {
-		return nativeUnknown(untold, unsaid{words: err.Error()})
+		return nativeUnknown(untold, unsaid{err.Error(), string(providers.ReasonMalformed)})
 	}
 	if len(said) != 1 {
 		return nativeUnknown(untold, unsaid{words: fmt.Sprintf("it makes %d tokens of %s", len(said), bos)})
@@ -136,33 +141,52 @@ func (e Evidence) serverBOS(ids []int) nativeFinding {
 	return nativeFails(string(prompt.DoubleBOS), "the server's tokens begin with %d %s", n, bos)
 }
 
-// unsaid is why a question has no answer; without words it has one. lost: that says nothing about the server.
-type unsaid struct {
-	words string
-	lost  bool
-}
+// unsaid is why a question has no answer; without words it has one. cause: the call's own reason; "" = the server
+// said that it does not know the question, or none could be asked.
+type unsaid struct{ words, cause string }
 
-// told is the answer to a question, or why there is none. A server that does not know a question says so with
-// 404 or 405, llama.cpp's with 501; everything else that is provider trouble elsewhere is so here.
+// told is the answer to a question, or why there is none.
 func (e Evidence) told(index int) ([]byte, unsaid) {
 	sample, ok := e.Aside[index]
-	switch read := sample.reading(e.Pair); {
-	case !ok:
-		return nil, unsaid{"it was not asked", true}
-	case sample.Unrenderable != "":
+	if !ok {
+		return nil, unsaid{"it was not asked", causeNotMade}
+	}
+	if sample.Unrenderable != "" {
 		return nil, unsaid{words: sample.Unrenderable}
-	case sample.Seen.Error != "":
-		return nil, unsaid{sample.Seen.Error, read.trouble}
-	case sample.Seen.Status == http.StatusNotImplemented:
-		return nil, unsaid{words: "status 501"}
-	case sample.Seen.Status != http.StatusOK || !sample.Seen.Complete:
-		return nil, unsaid{fmt.Sprintf("status %d", sample.Seen.Status), read.trouble}
 	}
-	answer := sample.Seen.answered()
-	if providers.OnlyTrouble(answer) {
-		return nil, unsaid{"its answer only tells of trouble", true}
+	switch read := sample.reading(e.Pair); {
+	case read.answered():
+		return sample.Seen.answered().Body, unsaid{}
+	case read.trouble:
+		return nil, unsaid{read.outcome.Detail, string(read.outcome.Reason)}
+	default:
+		return nil, unsaid{words: read.outcome.Detail}
 	}
-	return answer.Body, unsaid{}
+}
+
+// unknowing are the statuses by which a server says that it does not know a question, whatever else it says;
+// llama.cpp's says 501.
+var unknowing = []int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented}
+
+// asQuestion reads an exchange as the answer to a question, which is no completion. What is neither an answer
+// nor such a status says nothing about the server.
+func (s Seen) asQuestion(read reading) reading {
+	if slices.Contains(unknowing, s.Status) {
+		return reading{outcome: providers.Outcome{
+			Verdict: providers.Failed, Reason: providers.ReasonRejected, Detail: fmt.Sprintf("status %d", s.Status),
+		}}
+	}
+	if s.Status == http.StatusOK && s.Complete {
+		body := s.answered().Body
+		_, err := providers.ReadPrompt(body)
+		_, err2 := providers.ReadTokens(body)
+		if err == nil || err2 == nil {
+			return reading{outcome: providers.Outcome{Verdict: providers.Succeeded}}
+		}
+		read.outcome.Detail = "status 200, and the answer holds neither a prompt nor tokens"
+	}
+	read.trouble = true
+	return read
 }
 
 // difference shows where two prompts part.

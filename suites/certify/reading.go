@@ -14,18 +14,6 @@ type reading struct {
 	retryable bool // whether another try could show something
 }
 
-// troubles are the definite failures that are the provider's day, the key's or ours, and not the target's nature.
-var troubles = map[providers.Reason]bool{
-	providers.ReasonNotSent:      true,
-	providers.ReasonUnmappable:   true, // no call left: nobody was seen to fail
-	providers.ReasonRateLimited:  true,
-	providers.ReasonServerError:  true,
-	providers.ReasonUnauthorized: true,
-}
-
-// maybeTroubles are the definite failures that are such trouble where the body says nothing else.
-var maybeTroubles = map[providers.Reason]bool{providers.ReasonMalformed: true, providers.ReasonRejected: true, providers.ReasonRedirect: true}
-
 // reading classifies the exchange by the service's own table. The content is not judged here: a fence or
 // a note around the JSON is a finding about structure, not an answer that never came.
 func (s Sample) reading(p Pair) reading {
@@ -34,7 +22,11 @@ func (s Sample) reading(p Pair) reading {
 			Verdict: providers.Failed, Reason: providers.ReasonNotSent, Detail: s.Unrenderable,
 		}}
 	}
-	return s.Seen.reading(p, time.Duration(s.DeadlineMS)*time.Millisecond)
+	read := s.Seen.reading(p, time.Duration(s.DeadlineMS)*time.Millisecond)
+	if s.Case == noCase && isQuestion(s.Index) {
+		return s.Seen.asQuestion(read)
+	}
+	return read
 }
 
 // lost are the calls of a sample that ended in trouble.
@@ -67,7 +59,7 @@ func (s Seen) reading(p Pair, deadline time.Duration) reading {
 		out.Detail = "the answer came " + took.Round(time.Millisecond).String() + " after the request, the deadline is " + deadline.String()
 	}
 	doubt := out.Verdict == providers.InDoubt
-	trouble := doubt || out.Verdict == providers.Failed && (troubles[out.Reason] || maybeTroubles[out.Reason] && providers.OnlyTrouble(ex))
+	trouble := doubt || out.Verdict == providers.Failed && !providers.TargetAtFault(ex, out)
 	return reading{outcome: out, trouble: trouble, retryable: doubt || out.Retryable}
 }
 

@@ -53,7 +53,7 @@ func (w *world) mixed(failing bool) (certify.Options, certify.Result) {
 	options.JUnit = filepath.Join(folder, "r.xml")
 	options.Pairs = []certify.Pair{
 		w.pair("support-triage", "faithful"), w.pair("support-triage", "plausible"), w.pair("support-triage", "overloaded"),
-		w.pair("support-triage", "footnote"), w.pair("invoice-extraction", "faithful"), w.pair("meeting-actions", "redirecting"),
+		w.pair("support-triage", "footnote"), w.pair("invoice-extraction", "faithful"), w.pair("meeting-actions", "empty-choices"),
 	}
 	result, err := certify.Conclude(w.t.Context(), options)
 	if err != nil {
@@ -135,7 +135,7 @@ func TestJUnitOfARun(t *testing.T) {
 	g.Expect(tests).To(Equal(6 * 4))
 	g.Expect(failed).NotTo(ContainElement(ContainSubstring("overloaded")))
 	g.Expect(slices.Compact(slices.Sorted(slices.Values(failed)))).To(Equal([]string{
-		"meeting-actions at sim/redirecting", "support-triage at sim/footnote", "support-triage at sim/plausible",
+		"meeting-actions at sim/empty-choices", "support-triage at sim/footnote", "support-triage at sim/plausible",
 	}))
 	options, _ = newWorld(t).mixed(true)
 	again, tests := failures(t, options.JUnit)

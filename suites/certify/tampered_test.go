@@ -2,6 +2,7 @@ package certify_test
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -23,6 +24,7 @@ import (
 // proxy stands before the simulator's faithful model and spoils one thing.
 type proxy struct {
 	refuse  func(request map[string]any) (status int, message string) // 0 = let it through
+	instead func(request map[string]any) (status int, body string)    // the same, to the letter
 	forward func(body string) string                                  // what reaches the model
 	content func(string) string                                       // what the model says
 	body    func(map[string]any)                                      // everything else of its answer
@@ -44,6 +46,14 @@ func (p proxy) start(t *testing.T, behind http.Handler) string {
 			if status, message := p.refuse(request); status != 0 {
 				w.WriteHeader(status)
 				_ = json.MarshalWrite(w, map[string]any{"error": map[string]any{"message": message}})
+				return
+			}
+		}
+		if p.instead != nil {
+			if status, text := p.instead(request); status != 0 {
+				w.Header().Set("Location", "/login") // means something under 3xx alone
+				w.WriteHeader(status)
+				_, _ = io.WriteString(w, text)
 				return
 			}
 		}
@@ -181,7 +191,7 @@ func TestAnswers(t *testing.T) {
 			name: "refused now and then, which is no profile error",
 			proxy: proxy{refuse: func(request map[string]any) (int, string) {
 				if text, _ := json.Marshal(request); strings.Contains(string(text), "NG-20418") {
-					return http.StatusBadRequest, "no"
+					return http.StatusBadRequest, "this prompt is too odd"
 				}
 				return 0, ""
 			}},
@@ -276,26 +286,129 @@ func TestRolesPerModel(t *testing.T) {
 	}
 }
 
-// A model of which a mixture showed too little is another one than was certified.
-func TestAMixtureProvesWhatAnswersMostAlone(t *testing.T) {
+// A model of which a mixture showed too little, or nothing good, is another one than was certified.
+func TestAMixtureProvesWhatEachModelProvesAlone(t *testing.T) {
+	const half = `thresholds: {prompt: 1.0, structure: 0.5, business: 0.5, round_trip: 0.5}`
 	for _, row := range []struct {
-		every  int
-		proven []string
-	}{{5, []string{"faithful"}}, {2, []string{"faithful"}}} {
-		g, w := NewWithT(t), newWorld(t)
-		var calls atomic.Int64
-		relay := proxy{body: func(answer map[string]any) {
-			if n := calls.Add(1); n > 3 && n%int64(row.every) == 0 {
-				answer["model"] = "other"
+		name       string
+		every      int64
+		other      string // what the other model calls itself
+		wrong      bool   // and its answers are
+		thresholds string
+		proven     []string
+	}{
+		{name: "few answers", every: 5, other: "other", proven: []string{"faithful"}},
+		{name: "as many", every: 2, other: "other", proven: []string{"faithful"}},
+		{name: "enough answers", every: 5, other: "other", thresholds: half, proven: []string{"faithful", "other"}},
+		{name: "enough answers, all of them wrong", every: 5, other: "other", wrong: true, thresholds: half, proven: []string{"faithful"}},
+		{name: "without a name", every: 5, proven: []string{"faithful"}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g, w := NewWithT(t), newWorld(t)
+			var calls atomic.Int64
+			relay := proxy{body: func(answer map[string]any) {
+				if n := calls.Add(1); n <= 3 || n%row.every != 0 {
+					return
+				}
+				answer["model"] = row.other
+				if row.other == "" {
+					delete(answer, "model")
+				}
+				if row.wrong {
+					message := answer["choices"].([]any)[0].(map[string]any)["message"].(map[string]any)
+					message["content"] = "{}"
+				}
+			}}
+			pair := at(t, w.pair("support-triage", "faithful"), relay.start(t, w.simulator.Simulator), "")
+			if row.thresholds != "" {
+				pair.Contract = w.changed("support-triage", `thresholds: \{[^}]*\}`, row.thresholds)
 			}
-		}}
-		pair := at(t, w.pair("support-triage", "faithful"), relay.start(t, w.simulator.Simulator), "")
-		options := w.options()
-		options.Complete = true
-		record, _ := w.certify(pair, options)
-		g.Expect(record.Verdict).To(Equal(certification.Certified))
-		g.Expect(record.ServedModels).To(Equal(row.proven))
-		g.Expect(record.Warnings).To(ContainElement(And(HaveField("Reason", "several_models"),
-			HaveField("Detail", ContainSubstring(`counts as another model than certified: "other"`)))))
+			pair.Concurrency = 1 // who comes first is the canary or a probe
+			options := w.options()
+			options.Complete = true
+			record, _ := w.certify(pair, options)
+			g.Expect(record.Verdict).To(Equal(certification.Certified), "%+v", record.Dimensions)
+			g.Expect(record.ServedModels).To(Equal(row.proven))
+			switch {
+			case row.other == "":
+				g.Expect(record.Warnings).To(ContainElement(And(HaveField("Reason", "served_model_unknown"), HaveField("Count", BeNumerically(">", 4)))))
+			case len(row.proven) == 1:
+				g.Expect(record.Warnings).To(ContainElement(And(HaveField("Reason", "several_models"),
+					HaveField("Detail", ContainSubstring(`counts as another model than certified: "other"`)))))
+			default:
+				g.Expect(record.Warnings).To(ContainElement(HaveField("Reason", "several_models")))
+			}
+		})
 	}
+}
+
+// A gateway that answers for the model tells nothing of it, under whatever status and in whatever words.
+func TestAGatewayInTroubleRejectsNobody(t *testing.T) {
+	for _, row := range []struct {
+		name   string
+		status int
+		body   string
+		reason string
+	}{
+		{"no route, in plain words", 404, "404 page not found\n", "rejected"},
+		{"no route, as a page", 404, "<html><head><title>404 Not Found</title></head></html>", "rejected"},
+		{"no route, in JSON", 404, `{"message":"no Route matched with those values"}`, "rejected"},
+		{"plain words under 200", 200, "upstream connect error or disconnect/reset before headers", "malformed"},
+		{"nothing under 200", 200, "", "malformed"},
+		{"an error under 200", 200, `{"detail":"Service temporarily unavailable"}`, "malformed"},
+		{"no content", 204, "", "malformed"},
+		{"a login", 302, "", "redirect"},
+		{"busy, as a bad request", 400, `{"error":{"message":"The server is currently overloaded, please retry later"}}`, "rejected"},
+		{"an account, as a bad request", 400, `{"error":{"code":"Arrearage","message":"Access denied, please make sure your account is in good standing."}}`, "rejected"},
+		{"an account that was flagged", 403, `{"error":{"message":"Your account has been flagged for unusual activity"}}`, "unauthorized"},
+		{"a proxy's password", 407, "", "rejected"},
+		{"a conflict", 409, `{"error":{"message":"another request of this model is under way"}}`, "rejected"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			var calls atomic.Int64
+			gateway := proxy{instead: func(map[string]any) (int, string) {
+				if calls.Add(1) > 20 {
+					return row.status, row.body
+				}
+				return 0, ""
+			}}
+			x := expectation{
+				contract: "support-triage", model: "faithful", verdict: certification.Inconclusive,
+				statuses: statuses{"", notJudged, notJudged, notJudged}, dimension: certification.DimensionRoundTrip, reason: row.reason,
+			}
+			x.check(t, w, at(t, x.pair(w), gateway.start(t, w.simulator.Simulator), ""))
+		})
+	}
+}
+
+// However many cases there are, the budget is none for a whole case.
+func TestACaseThatIsNeverAnsweredIsNotProven(t *testing.T) {
+	g, w := NewWithT(t), newWorld(t)
+	pair := w.pair("support-triage", "faithful")
+	many := *pair.Contract
+	lost := many.Cases[0]
+	for i := range 3 {
+		for _, each := range pair.Contract.Cases[1:] {
+			each.Name = fmt.Sprint(each.Name, " ", i)
+			many.Cases = append(many.Cases, each)
+		}
+	}
+	pair.Contract = &many
+	down := proxy{instead: func(request map[string]any) (int, string) {
+		if strings.Contains(fmt.Sprint(request["messages"]), fmt.Sprint(lost.Input["message"])) {
+			return http.StatusInternalServerError, ""
+		}
+		return 0, ""
+	}}
+	options := w.options()
+	options.Samples, options.Complete = 2, true
+	record, _ := w.certify(at(t, pair, down.start(t, w.simulator.Simulator), ""), options)
+	g.Expect(record.Verdict).To(Equal(certification.Inconclusive))
+	roundTrip := dimension(record, certification.DimensionRoundTrip)
+	g.Expect(roundTrip.LowerBound).To(BeNumerically(">", roundTrip.Threshold), "the figure would do")
+	g.Expect(roundTrip.Findings).To(ContainElement(And(HaveField("Reason", "case_unanswered"), HaveField("Case", lost.Name))))
+	why, _ := record.WhyInconclusive()
+	g.Expect(why.Reason).To(Equal("server_error"))
 }

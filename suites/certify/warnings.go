@@ -11,7 +11,6 @@ import (
 
 	"github.com/fallproof/fallproof/contracts/binding"
 	"github.com/fallproof/fallproof/contracts/certification"
-	"github.com/fallproof/fallproof/contracts/statistics"
 	"github.com/fallproof/fallproof/providers"
 	"github.com/fallproof/fallproof/providers/simulator"
 )
@@ -53,6 +52,23 @@ func (e Evidence) enforcement() certification.Enforcement {
 	return certification.Complied
 }
 
+// unprobed is why the probes did not show it.
+func (e Evidence) unprobed() certification.Finding {
+	for _, sample := range []*Sample{e.Probe, e.Free} {
+		if e.probed(sample) != binding.ProbeUnclear {
+			continue
+		}
+		if sample == nil {
+			return certification.Finding{Cause: causeNotMade, Detail: "the probe was not sent"}
+		}
+		if read := sample.reading(e.Pair); read.trouble || read.outcome.Verdict != providers.Succeeded {
+			return certification.Finding{Cause: string(read.outcome.Reason), Detail: oneLine(string(read.outcome.Reason) + ": " + read.outcome.Detail)}
+		}
+		return certification.Finding{Cause: causeUnclear, Detail: "what the probe was answered with shows neither"}
+	}
+	return certification.Finding{}
+}
+
 func (e Evidence) probed(sample *Sample) binding.Probed {
 	if sample == nil {
 		return binding.ProbeUnclear
@@ -81,8 +97,12 @@ func (e Evidence) warnings(record certification.Record) []certification.Finding 
 	} else if len(models) == 1 && models[0] != record.Target.Model {
 		warn(warningAlias, fmt.Sprintf("%s is served by %s, and may be served by another one tomorrow", record.Target.Model, models[0]))
 	}
-	if len(e.account.models) == 0 && e.account.answered() {
-		warn(warningUnnamed, "no answer says which model it is of: where another one is served, nothing shows it")
+	if unnamed := e.account.answers[""].all; unnamed > 0 {
+		said := "no answer says which model it is of: where another one is served, nothing shows it"
+		if len(e.account.models) > 0 {
+			said = "so many answers do not say which model they are of, and others do: which model gave them, nothing shows"
+		}
+		found = append(found, certification.Finding{Reason: warningUnnamed, Count: unnamed, Detail: said})
 	}
 	if prints := record.Fingerprints; len(prints) > 1 {
 		warn(warningFingerprints, fmt.Sprintf("%d configurations of the provider answered: %q", len(prints), prints))
@@ -90,19 +110,19 @@ func (e Evidence) warnings(record certification.Record) []certification.Finding 
 	return slices.Concat(found, e.retried(record), e.unproven(record), e.exposed())
 }
 
-// provenModels are the models that gave enough answers for the thresholds to be proven of them alone; where none
-// did, the one that gave most. The others may stand in no more than one that never answered.
+// provenModels are the models whose own answers prove the thresholds; where none's do, the one that gave most good
+// ones. The others may stand in no more than one that never answered.
 func (e Evidence) provenModels() []string {
 	models := e.account.models.list()
 	if len(models) < 2 {
 		return models
 	}
 	answers, asked := e.account.answers, e.Pair.Contract.Thresholds
-	most := slices.MaxFunc(models, func(a, b string) int { return cmp.Compare(answers[a], answers[b]) })
-	return slices.DeleteFunc(models, func(model string) bool {
-		n := answers[model]
-		return model != most && !statistics.Proves(n, n, max(asked.Structure, asked.Business, asked.RoundTrip))
-	})
+	proven := slices.DeleteFunc(slices.Clone(models), func(model string) bool { return !answers[model].proves(asked) })
+	if len(proven) > 0 {
+		return proven
+	}
+	return []string{slices.MaxFunc(models, func(a, b string) int { return cmp.Compare(answers[a].good, answers[b].good) })}
 }
 
 // unprovenModels are those that answered and are not among the record's.
@@ -116,7 +136,7 @@ func (e Evidence) unprovenModels(record certification.Record) string {
 	if few == nil {
 		return ""
 	}
-	return "; too few answers to prove anything of it alone, so that it counts as another model than certified: " + strings.Join(few, ", ")
+	return "; its own answers prove nothing of it, so that it counts as another model than certified: " + strings.Join(few, ", ")
 }
 
 // retried says that the provider did not answer every call, whatever became of the samples.

@@ -71,7 +71,7 @@ var remedyRows = []struct {
 			{Name: "prompt", Status: certification.StatusFailed, Successes: 1, Samples: 2, Findings: []certification.Finding{{Reason: "not_verified", Count: 5}, {Reason: "system_prompt_ignored", Count: 1}}},
 		}
 	}, want: remedy{
-		Fix:  "mend what failed, in the contract or at the target: business, 0 of 40 (the urgency); round trip, 9 of 40; prompt, 1 of 2 (system_prompt_ignored)",
+		Fix:  "mend what failed, in the contract, in the target's profile or at the target: business, 0 of 40 (the urgency); round trip, 9 of 40; prompt, 1 of 2 (system_prompt_ignored)",
 		Then: certifyPair, See: showRecord}},
 	{reason: certification.ReasonInconcl, change: func(of *patient) { of.record = nil },
 		want: remedy{Fix: certifyPair, See: "fallproof certifications list --contract support-triage --target sim/org/m"}},
@@ -81,6 +81,55 @@ var remedyRows = []struct {
 	}, want: remedy{
 		Meaning: "no run of it could be judged: unauthorized, status 401: no",
 		Fix:     "mend the key that providers.sim is called with, or its account there", Then: certifyPair, See: showRecord,
+	}},
+	{reason: certification.ReasonInconcl, name: "another run would only be the same", change: unseen(certification.Finding{Reason: "canary_unanswered", Count: 1, Cause: "refused", Detail: "refused: status 400: filtered"}), want: remedy{
+		Meaning: "no run of it could be judged: canary_unanswered, refused: status 400: filtered",
+		Fix:     "have the content filter of sim/org/m let the call through: refused again, it can be judged no more than now", Then: certifyPair, See: showRecord,
+	}},
+	{reason: certification.ReasonInconcl, name: "an account behind the canary", change: unseen(certification.Finding{Reason: "canary_unanswered", Count: 1, Cause: "unauthorized"}), want: remedy{
+		Meaning: "no run of it could be judged: canary_unanswered", Fix: "mend the key that providers.sim is called with, or its account there", Then: certifyPair, See: showRecord,
+	}},
+	{reason: certification.ReasonInconcl, name: "a quota", change: unseen(certification.Finding{Reason: "provider_trouble", Count: 9, Cause: "rate_limited"}), want: remedy{
+		Meaning: "no run of it could be judged: provider_trouble",
+		Fix:     "in fallproof.yaml: a lower concurrency under providers.sim; and where the account's quota is used up, have it raised", Then: certifyPair, See: showRecord,
+	}},
+	{reason: certification.ReasonInconcl, name: "too slow", change: unseen(certification.Finding{Reason: "provider_trouble", Count: 9, Cause: "timeout"}), want: remedy{
+		Meaning: "no run of it could be judged: provider_trouble",
+		Fix:     "in fallproof.yaml: a longer timeout under providers.sim, where its answers take so long", Then: certifyPair, See: showRecord,
+	}},
+	{reason: certification.ReasonInconcl, name: "the provider's day", change: unseen(certification.Finding{Reason: "provider_trouble", Count: 9, Cause: "server_error"}), want: remedy{
+		Meaning: "no run of it could be judged: provider_trouble", Fix: certifyPair, See: showRecord,
+	}},
+	{reason: certification.ReasonInconcl, name: "no model answered", change: unseen(certification.Finding{Reason: "provider_trouble", Count: 9, Cause: "malformed"}), want: remedy{
+		Meaning: "no run of it could be judged: provider_trouble",
+		Fix:     "in fallproof.yaml: a base_url under providers.sim that leads to the model; or mend what stands in front of it and answered instead", Then: certifyPair, See: showRecord,
+	}},
+	{reason: certification.ReasonInconcl, name: "a redirect", change: unseen(certification.Finding{Reason: "provider_trouble", Count: 9, Cause: "redirect"}), want: remedy{
+		Meaning: "no run of it could be judged: provider_trouble",
+		Fix:     "in fallproof.yaml: a base_url under providers.sim that answers by itself: a redirect is never followed", Then: certifyPair, See: showRecord,
+	}},
+	{reason: certification.ReasonInconcl, name: "a server that answers no questions", change: unseen(certification.Finding{Reason: "server_unanswered", Count: 8, Cause: "redirect"}), want: remedy{
+		Meaning: "no run of it could be judged: server_unanswered",
+		Fix:     "in fallproof.yaml: a base_url under providers.sim that answers by itself: a redirect is never followed", Then: certifyPair,
+		Or: "in fallproof.yaml: take native out of the profile of sim/org/m: then its server is asked nothing", See: showRecord,
+	}},
+	{reason: certification.ReasonInconcl, name: "a probe that shows nothing", change: unseen(certification.Finding{Reason: "not_probed", Count: 1, Cause: "unclear"}), want: remedy{
+		Meaning: "no run of it could be judged: not_probed",
+		Fix:     "take enforcement out of what support-triage requires, where it need not be shown: what sim/org/m answers does not show it", Then: certifyPair, See: showRecord,
+	}},
+	{reason: certification.ReasonInconcl, name: "too few samples", change: func(of *patient) {
+		of.unjudged = &certification.Record{ID: shownID, Planned: 8, SamplesPerCase: 1, Dimensions: []certification.Dimension{
+			{Name: "prompt", Status: certification.StatusPassed, Threshold: 1, Census: true, Successes: 9, Samples: 9},
+			{Name: "structure", Status: certification.StatusNotJudged, Threshold: 0.9, Successes: 8, Samples: 8, Findings: []certification.Finding{{Reason: "too_few_samples", Count: 8}}},
+		}}
+	}, want: remedy{
+		Meaning: "no run of it could be judged: too_few_samples", Fix: certifyPair + " --samples 4", See: showRecord,
+	}},
+	{reason: certification.ReasonInconcl, name: "with wrong answers among what was seen", change: func(of *patient) {
+		unseen(certification.Finding{Reason: "provider_trouble", Count: 9, Cause: "server_error"})(of)
+		of.unjudged.Dimensions[0].Successes, of.unjudged.Dimensions[0].Samples = 20, 31
+	}, want: remedy{
+		Meaning: "no run of it could be judged: provider_trouble; not everything was good that was seen: structure, 20 of 31", Fix: certifyPair, See: showRecord,
 	}},
 	{reason: certification.Expired, want: remedy{Fix: certifyPair, See: showRecord}},
 	{reason: certification.Revoked, want: remedy{Fix: certifyPair, See: showRecord}},
@@ -129,6 +178,15 @@ var remedyRows = []struct {
 		want: remedy{
 			Fix: `fallproof certify --contract support-triage --target 'sim/it'\''s (q4)' --config 'my nights/b.yaml'`,
 			See: showRecord + " --config 'my nights/b.yaml'"}},
+}
+
+// unseen is a run that was not judged for a finding.
+func unseen(why certification.Finding) func(*patient) {
+	return func(of *patient) {
+		of.unjudged = &certification.Record{ID: shownID, Dimensions: []certification.Dimension{
+			{Name: "structure", Status: certification.StatusNotJudged, Findings: []certification.Finding{why}},
+		}}
+	}
 }
 
 func warned(detail string) func(*patient) {

@@ -109,6 +109,6 @@ func (of patient) inconclusive(ctx context.Context, s store.Store) (found cautio
 		Meaning: fmt.Sprintf("%s, certification %s of %s, was inconclusive, and what counts is still the one before%s", runs, newer.ID, stamp(newer.IssuedAt), unjudged(newer.Record)),
 		See:     of.command("certifications show " + newer.ID),
 	}
-	found.Fix, found.Then = of.again(newer.Record)
+	found.Fix, found.Then, found.Or = of.again(newer.Record)
 	return found, true, nil
 }

@@ -125,7 +125,7 @@ func TestCanFailoverTellsOfNewerRunsThatCouldNotBeJudged(t *testing.T) {
 
 // turnedAway is a record of a run in which the account was turned away.
 func turnedAway(r *certification.Record) {
-	lost := certification.Finding{Reason: "provider_trouble", Count: 9, Detail: "too much"}
+	lost := certification.Finding{Reason: "provider_trouble", Count: 9, Detail: "too much", Cause: "unauthorized"}
 	r.Dimensions = []certification.Dimension{
 		{Name: "prompt", Status: certification.StatusNotJudged, Findings: []certification.Finding{{Reason: "canary_unanswered", Count: 1}}},
 		{Name: "business", Status: certification.StatusNotJudged, Findings: []certification.Finding{lost}},

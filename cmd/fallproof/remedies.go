@@ -59,7 +59,7 @@ func remedyFor(reason certification.Reason, of patient) remedy {
 	switch reason {
 	case certification.ReasonRejected: // certified as it is, it would be rejected again
 		if failed := of.failed(); failed != "" {
-			r.Fix, r.Then = "mend what failed, in the contract or at the target: "+failed, of.certify()
+			r.Fix, r.Then = "mend what failed, in the contract, in the target's profile or at the target: "+failed, of.certify()
 		}
 	case certification.Suspended:
 		if of.role != failover.RoleOther {
@@ -119,29 +119,7 @@ func (of patient) judgeable(r *remedy) {
 	}
 	r.See = of.command("certifications show " + of.unjudged.ID)
 	r.Meaning += unjudged(*of.unjudged)
-	r.Fix, r.Then = of.again(*of.unjudged)
-}
-
-// unjudged is what kept a run from being judged, behind a colon.
-func unjudged(record certification.Record) string {
-	why, ok := record.WhyInconclusive()
-	if !ok {
-		return ""
-	}
-	said := ": " + why.Reason
-	if why.Detail != "" {
-		said += ", " + why.Detail
-	}
-	return said
-}
-
-// again is how another run may come to be judged: first the account is mended where the provider turned it away,
-// which it would do again.
-func (of patient) again(record certification.Record) (fix, then string) {
-	if why, _ := record.WhyInconclusive(); why.Reason != string(providers.ReasonUnauthorized) {
-		return of.certify(), ""
-	}
-	return fmt.Sprintf("mend the key that providers.%s is called with, or its account there", of.target.Provider), of.certify()
+	r.Fix, r.Then, r.Or = of.again(*of.unjudged)
 }
 
 // failed is what the record rejects the target for.
@@ -154,13 +132,18 @@ func (of patient) failed() string {
 		if d.Status != certification.StatusFailed {
 			continue
 		}
-		figure := fmt.Sprintf("%s, %d of %d", strings.ReplaceAll(d.Name, "_", " "), d.Successes, d.Samples)
+		figure := seenOf(d)
 		if why, ok := d.Why(); ok {
 			figure += fmt.Sprintf(" (%s)", why.Reason)
 		}
 		list = append(list, figure)
 	}
 	return strings.Join(list, "; ")
+}
+
+// seenOf is a dimension's count in words.
+func seenOf(d certification.Dimension) string {
+	return fmt.Sprintf("%s, %d of %d", strings.ReplaceAll(d.Name, "_", " "), d.Successes, d.Samples)
 }
 
 func words(sources []providers.Source) []string {

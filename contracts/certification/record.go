@@ -1,9 +1,7 @@
 package certification
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/fallproof/fallproof/providers"
@@ -87,40 +85,6 @@ func (d Dimension) Bound() string {
 		return fmt.Sprintf("exactly %.3f", d.LowerBound)
 	}
 	return fmt.Sprintf("at least %.3f with 95 %% confidence", d.LowerBound)
-}
-
-// Why is the finding for which a dimension did not pass, the most frequent one. What could not be verified
-// neither passes nor fails, and is it only where there is nothing else.
-func (d Dimension) Why() (Finding, bool) {
-	for _, f := range d.Findings {
-		if f.Reason != string(CheckNotVerified) {
-			return f, true
-		}
-	}
-	if len(d.Findings) == 0 {
-		return Finding{}, false
-	}
-	return d.Findings[0], true
-}
-
-// notes are findings about a run, and not about what was seen in it.
-var notes = []string{FindingTroubleBudget, FindingCaseUnanswered, FindingIncomplete, FindingStoppedEarly, FindingTooFewSamples, string(CheckNotVerified)}
-
-// WhyInconclusive is what kept the run from being judged: what happened to its calls first.
-func (r Record) WhyInconclusive() (Finding, bool) {
-	first := Finding{}
-	for _, d := range slices.Backward(r.Dimensions) { // the round trip's tell more than what followed from them
-		if d.Status != StatusNotJudged {
-			continue
-		}
-		for _, f := range d.Findings {
-			if !slices.Contains(notes, f.Reason) {
-				return f, true
-			}
-			first = cmp.Or(first, f)
-		}
-	}
-	return first, first.Reason != ""
 }
 
 // Status of a dimension.

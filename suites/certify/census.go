@@ -163,7 +163,7 @@ func (e Evidence) wireChecks() []certification.Check {
 func (e Evidence) canaryCheck() certification.Check {
 	check := certification.Check{Name: "canary", Status: certification.CheckMissing, Must: true, Reason: reasonCanaryNoAnswer}
 	if e.Canary == nil {
-		check.Detail, check.Cause = "the canary was not sent", causeNotMade
+		check.Detail, check.Cause = "the canary was not sent", CauseNotMade
 		return check
 	}
 	read := e.Canary.reading(e.Pair)

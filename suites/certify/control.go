@@ -13,8 +13,6 @@ import (
 const (
 	reasonControl       = "control_tokens_obeyed"     // control tokens that a user typed do not reach the model as text
 	reasonControlUnseen = "control_tokens_unanswered" // whether they do could not be seen
-
-	causeUncounted = "uncounted" // the cause where a call was answered and its prompt not counted
 )
 
 // controlChecks judge the call with control tokens typed into an input, by the provider's own count of the
@@ -44,15 +42,15 @@ func (e Evidence) controlChecks() []certification.Check {
 	check.Status, check.Reason = certification.CheckNotVerified, string(prompt.NotVerified)
 	switch {
 	case !sent:
-		return missing(causeNotMade, "the call was not made")
+		return missing(CauseNotMade, "the call was not made")
 	case sample.Unrenderable != "":
 		check.Detail = oneLine(unseen + sample.Unrenderable)
 	case !read.answered():
 		return missing(string(read.outcome.Reason), string(read.outcome.Reason)+": "+read.outcome.Detail)
 	case with > 0:
-		return missing(causeUncounted, fmt.Sprintf("of %s as it is, which it would be compared with, the provider gave no count", e.firstCase()))
+		return missing(CauseUncounted, fmt.Sprintf("of %s as it is, which it would be compared with, the provider gave no count", e.firstCase()))
 	case e.counted():
-		return missing(causeUncounted, "of other prompts the provider gave a count, of this one it did not")
+		return missing(CauseUncounted, "of other prompts the provider gave a count, of this one it did not")
 	default:
 		check.Detail = unseen + "the provider gave a count of no prompt"
 	}

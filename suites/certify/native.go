@@ -17,10 +17,14 @@ import (
 const (
 	reasonRendering   = "rendering_differs"    // the server makes another prompt of the messages than we do
 	reasonServerCount = "server_count_differs" // it counts other tokens than we do
-	reasonServerLost  = "server_unanswered"    // what it makes of them could not be seen
+	ReasonServerLost  = "server_unanswered"    // what it makes of them could not be seen
+)
 
-	causeNotMade = "not_made" // the cause where a call is missing for none of its own
-	causeUnclear = "unclear"  // and where its answer tells nothing
+// Causes for which something could not be seen, besides the reasons of calls.
+const (
+	CauseNotMade   = "not_made"  // the call was not made
+	CauseUnclear   = "unclear"   // it was, and its answer tells nothing
+	CauseUncounted = "uncounted" // and of its prompt the provider gave no count
 )
 
 // nativeChecks compare, case by case, what the server says of its prompts with our own rendering: byte for
@@ -61,7 +65,7 @@ func nativeFails(reason, format string, args ...any) nativeFinding {
 func nativeUnknown(what string, why unsaid) nativeFinding {
 	found := nativeFinding{certification.CheckNotVerified, string(prompt.NotVerified), what + ": " + why.words, why.cause}
 	if why.cause != "" {
-		found.status, found.reason = certification.CheckMissing, reasonServerLost
+		found.status, found.reason = certification.CheckMissing, ReasonServerLost
 	}
 	return found
 }
@@ -149,7 +153,7 @@ type unsaid struct{ words, cause string }
 func (e Evidence) told(index int) ([]byte, unsaid) {
 	sample, ok := e.Aside[index]
 	if !ok {
-		return nil, unsaid{"it was not asked", causeNotMade}
+		return nil, unsaid{"it was not asked", CauseNotMade}
 	}
 	if sample.Unrenderable != "" {
 		return nil, unsaid{words: sample.Unrenderable}

@@ -59,12 +59,12 @@ func (e Evidence) unprobed() certification.Finding {
 			continue
 		}
 		if sample == nil {
-			return certification.Finding{Cause: causeNotMade, Detail: "the probe was not sent"}
+			return certification.Finding{Cause: CauseNotMade, Detail: "the probe was not sent"}
 		}
 		if read := sample.reading(e.Pair); read.trouble || read.outcome.Verdict != providers.Succeeded {
 			return certification.Finding{Cause: string(read.outcome.Reason), Detail: oneLine(string(read.outcome.Reason) + ": " + read.outcome.Detail)}
 		}
-		return certification.Finding{Cause: causeUnclear, Detail: "what the probe was answered with shows neither"}
+		return certification.Finding{Cause: CauseUnclear, Detail: "what the probe was answered with shows neither"}
 	}
 	return certification.Finding{}
 }

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/fallproof/fallproof/contracts/certification"
+	"github.com/fallproof/fallproof/contracts/statistics"
+	"github.com/fallproof/fallproof/providers"
+	"github.com/fallproof/fallproof/suites/certify"
+)
+
+// unjudged is what kept a run from being judged, behind a colon, and what was wrong in it all the same.
+func unjudged(record certification.Record) string {
+	why, ok := record.WhyInconclusive()
+	if !ok {
+		return ""
+	}
+	said := ": " + why.Reason
+	if why.Detail != "" {
+		said += ", " + why.Detail
+	}
+	var wrong []string
+	for _, d := range record.Dimensions {
+		if d.Successes < d.Samples {
+			wrong = append(wrong, seenOf(d))
+		}
+	}
+	if wrong != nil {
+		said += "; not everything was good that was seen: " + strings.Join(wrong, "; ")
+	}
+	return said
+}
+
+// again is how another run may come to be judged. What would only happen again is mended first.
+func (of patient) again(record certification.Record) (fix, then, or string) {
+	why, _ := record.WhyInconclusive()
+	if why.Reason == certification.FindingTooFewSamples {
+		return of.certifyWith(record), "", ""
+	}
+	mend, ok := mends[cmp.Or(why.Cause, why.Reason)]
+	if !ok {
+		return of.certify(), "", ""
+	}
+	fix, then = mend(of), of.certify()
+	if why.Reason == certify.ReasonServerLost {
+		or = of.configure("take native out of the profile of %s: then its server is asked nothing", of.target)
+	}
+	return fix, then, or
+}
+
+// mends are what to do about the causes for which calls are lost, where another run alone might lose them again.
+var mends = map[string]func(of patient) string{
+	string(providers.ReasonUnauthorized): func(of patient) string {
+		return fmt.Sprintf("mend the key that providers.%s is called with, or its account there", of.target.Provider)
+	},
+	string(providers.ReasonRateLimited): func(of patient) string {
+		return of.configure("a lower concurrency under providers.%s; and where the account's quota is used up, have it raised", of.target.Provider)
+	},
+	string(providers.ReasonTimeout): func(of patient) string {
+		return of.configure("a longer timeout under providers.%s, where its answers take so long", of.target.Provider)
+	},
+	string(providers.ReasonRedirect): func(of patient) string {
+		return of.configure("a base_url under providers.%s that answers by itself: a redirect is never followed", of.target.Provider)
+	},
+	string(providers.ReasonRejected):  noModel,
+	string(providers.ReasonMalformed): noModel,
+	string(providers.ReasonNotSent): func(of patient) string {
+		return of.configure("a base_url under providers.%s that can be reached from here", of.target.Provider)
+	},
+	string(providers.ReasonRefused): func(of patient) string {
+		return fmt.Sprintf("have the content filter of %s let the call through: refused again, it can be judged no more than now", of.target)
+	},
+	string(providers.ReasonTruncated): func(of patient) string {
+		return fmt.Sprintf("a larger max_output_tokens in the contract %s: the answer was cut", of.contract)
+	},
+	certify.CauseUnclear: func(of patient) string {
+		return fmt.Sprintf("take enforcement out of what %s requires, where it need not be shown: what %s answers does not show it", of.contract, of.target)
+	},
+	certify.CauseUncounted: func(of patient) string {
+		return fmt.Sprintf("have %s report usage.prompt_tokens with every answer, or with none: some had it and some had not", of.target)
+	},
+}
+
+// noModel is for answers that are no model's.
+func noModel(of patient) string {
+	return of.configure("a base_url under providers.%s that leads to the model; or mend what stands in front of it and answered instead", of.target.Provider)
+}
+
+// certifyWith asks for as many samples as would have proven the record's thresholds, had all been good.
+func (of patient) certifyWith(record certification.Record) string {
+	most := 0
+	for _, d := range record.Dimensions {
+		if n, ok := statistics.SamplesNeeded(d.Threshold); ok && !d.Census {
+			most = max(most, n)
+		}
+	}
+	if record.SamplesPerCase == 0 || record.Planned < record.SamplesPerCase || most <= record.Planned {
+		return of.certify()
+	}
+	cases := record.Planned / record.SamplesPerCase
+	return of.command(fmt.Sprintf("certify %s --samples %d", of.pair(), (most+cases-1)/cases))
+}

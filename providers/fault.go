@@ -1,0 +1,60 @@
+package providers
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// TargetAtFault reports whether a definite failure tells of the target, so that it may count against a proof.
+// It does where a completion arrived that is not as it should be, where the prompt was refused for what it says,
+// and where an error names the part of the request that the target does not take. Everything else, in whatever
+// words, is the day of the provider, the account, or a hop on the way, and says nothing of the target: an outage
+// does not spell its name, so that no list of errors could hold them all.
+func TargetAtFault(ex Exchange, out Outcome) bool {
+	switch out.Reason {
+	case ReasonTruncated, ReasonRefused, ReasonContractViolation:
+		return true
+	case ReasonMalformed:
+		return isCompletion(ex)
+	case ReasonRejected:
+		about := aboutRequest[ex.Status]
+		return about != nil && about(ex.Body)
+	}
+	return false
+}
+
+// endingError is how servers end an answer that they could not bring to its end, e.g. Mistral and OpenRouter.
+const endingError = "error"
+
+// isCompletion reports whether a body is a completion, good or bad, by its own format: one without an error that
+// has a list of choices, or is a response that came to its end. It need not be strict JSON to be one.
+func isCompletion(ex Exchange) bool {
+	if ex.TooLarge { // and nobody reads it to its end
+		return bytes.HasPrefix(bytes.TrimSpace(ex.Body), []byte("{"))
+	}
+	lenient := []json.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
+	body, err := jsontext.NewDecoder(bytes.NewReader(ex.Body), lenient...).ReadValue() // what follows it is of the target too
+	if err != nil {
+		return false
+	}
+	if ex.Responses {
+		var object responseObject
+		if json.Unmarshal(body, &object, lenient...) != nil || says(object.Error) {
+			return false
+		}
+		head, err := object.head()
+		return err == nil && head.Ended() && head.Status != responseFailed
+	}
+	var env envelope
+	var choices []choice
+	if json.Unmarshal(body, &env, lenient...) != nil || says(env.Error) || env.Choices.Kind() != '[' {
+		return false
+	}
+	if json.Unmarshal(env.Choices, &choices, lenient...) != nil || len(choices) == 0 {
+		return true
+	}
+	return !says(choices[0].Error) && !strings.EqualFold(lineIn(choices[0].FinishReason), endingError)
+}

@@ -161,21 +161,41 @@ func TestLostCallsLeaveThePromptUnjudged(t *testing.T) {
 		name   string
 		lost   func(request map[string]any) bool
 		status int
+		body   string
 		reason string
+		cause  string
 	}{
-		{name: "control tokens", lost: control, status: 500, reason: "control_tokens_unanswered"},
-		{name: "control tokens, filtered", lost: control, status: 400, reason: "control_tokens_unanswered"},
-		{name: "questions", lost: question, status: 500, reason: "server_unanswered"},
-		{name: "questions, throttled", lost: question, status: 429, reason: "server_unanswered"},
-		{name: "questions, unauthorized", lost: question, status: 401, reason: "server_unanswered"},
+		{name: "control tokens", lost: control, status: 500, reason: "control_tokens_unanswered", cause: "server_error"},
+		{name: "control tokens, rejected", lost: control, status: 400, reason: "control_tokens_unanswered", cause: "rejected"},
+		{
+			name: "control tokens, filtered", lost: control, status: 400, body: `{"error":{"code":"content_filter","message":"filtered"}}`,
+			reason: "control_tokens_unanswered", cause: "refused",
+		},
+		{name: "control tokens, a page", lost: control, status: 200, body: "<html></html>", reason: "control_tokens_unanswered", cause: "malformed"},
+		{
+			name: "control tokens, no count", lost: control, status: 200, reason: "control_tokens_unanswered", cause: "uncounted",
+			body: `{"choices":[{"message":{"role":"assistant","content":"{}"},"finish_reason":"stop"}]}`,
+		},
+		{name: "questions", lost: question, status: 500, reason: "server_unanswered", cause: "server_error"},
+		{name: "questions, throttled", lost: question, status: 429, reason: "server_unanswered", cause: "rate_limited"},
+		{name: "questions, unauthorized", lost: question, status: 401, reason: "server_unanswered", cause: "unauthorized"},
+		{name: "questions, a redirect", lost: question, status: 302, reason: "server_unanswered", cause: "redirect"},
+		{name: "questions, no content", lost: question, status: 204, reason: "server_unanswered", cause: "malformed"},
+		{name: "questions, nothing", lost: question, status: 200, reason: "server_unanswered", cause: "malformed"},
+		{name: "questions, an error under 200", lost: question, status: 200, body: `{"detail":"busy"}`, reason: "server_unanswered", cause: "malformed"},
+		{
+			name: "questions, filtered", lost: question, status: 400, body: `{"error":{"code":"content_filter"}}`,
+			reason: "server_unanswered", cause: "refused",
+		},
+		{name: "questions, a page", lost: question, status: 503, body: "<html></html>", reason: "server_unanswered", cause: "server_error"},
 	} {
 		for _, require := range []string{"", contracts.RequireTokens} {
 			t.Run(row.name+" "+require, func(t *testing.T) {
 				t.Parallel()
 				w := newWorld(t)
-				gateway := proxy{refuse: func(request map[string]any) (int, string) {
+				gateway := proxy{instead: func(request map[string]any) (int, string) {
 					if row.lost(request) {
-						return row.status, "not now"
+						return row.status, row.body
 					}
 					return 0, ""
 				}}
@@ -189,7 +209,64 @@ func TestLostCallsLeaveThePromptUnjudged(t *testing.T) {
 				x.profile = chatml.profile(t)
 				pair := x.pair(w)
 				w.simulator.Host("", chatml.over(t, &pair))
-				x.check(t, w, at(t, pair, gateway.start(t, w.simulator.Simulator), ""))
+				record := x.check(t, w, at(t, pair, gateway.start(t, w.simulator.Simulator), ""))
+				NewWithT(t).Expect(dimension(record, certification.DimensionPrompt).Findings).To(ContainElement(
+					And(HaveField("Reason", row.reason), HaveField("Cause", row.cause))))
+			})
+		}
+	}
+}
+
+// Where a provider counts prompts, losing the one count that others are compared with certifies nobody.
+func TestLostCountsLeaveThePromptUnjudged(t *testing.T) {
+	for _, model := range []string{"obeying", "faithful"} {
+		t.Run(model, func(t *testing.T) {
+			w := newWorld(t)
+			x := expectation{
+				contract: "support-triage", model: model, verdict: certification.Inconclusive,
+				statuses: statuses{notJudged, passed, passed, passed}, dimension: certification.DimensionPrompt, reason: "control_tokens_unanswered",
+			}
+			x.profile = chatml.profile(t)
+			pair := x.pair(w)
+			w.simulator.Host("", chatml.over(t, &pair))
+			first := fmt.Sprint(pair.Contract.Cases[0].Input["message"])
+			uncounted := proxy{without: func(request map[string]any) string {
+				if text := fmt.Sprint(request["messages"]); strings.Contains(text, first) && strings.Count(text, "<|im_end|>") < 10 {
+					return "usage"
+				}
+				return ""
+			}}
+			record := x.check(t, w, at(t, pair, uncounted.start(t, w.simulator.Simulator), ""))
+			NewWithT(t).Expect(dimension(record, certification.DimensionPrompt).Findings).To(ContainElement(And(
+				HaveField("Cause", "uncounted"), HaveField("Detail", ContainSubstring(pair.Contract.Cases[0].Name)))))
+		})
+	}
+}
+
+// A server that does not know the questions says so by its status, whatever else it says.
+func TestQuestionsThatAServerDoesNotKnow(t *testing.T) {
+	for status, body := range map[int]string{404: "<html><title>404 Not Found</title></html>", 405: "", 501: `{"error":{"code":501,"message":"This server does not support it"}}`} {
+		for _, require := range []string{"", contracts.RequireTokens} {
+			t.Run(fmt.Sprint(status, " ", require), func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t)
+				x := expectation{
+					contract: "support-triage", model: "faithful", require: require, verdict: certification.Certified,
+					statuses: everything, dimension: certification.DimensionPrompt, reason: "not_verified",
+				}
+				if require != "" {
+					x.verdict, x.statuses.prompt = certification.Rejected, failed
+				}
+				x.profile = chatml.profile(t)
+				pair := x.pair(w)
+				w.simulator.Host("", chatml.over(t, &pair))
+				unknowing := proxy{instead: func(request map[string]any) (int, string) {
+					if request["temperature"] == nil {
+						return status, body
+					}
+					return 0, ""
+				}}
+				x.check(t, w, at(t, pair, unknowing.start(t, w.simulator.Simulator), ""))
 			})
 		}
 	}

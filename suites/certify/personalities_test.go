@@ -51,7 +51,7 @@ func (x expectation) pair(w *world) certify.Pair {
 	return pair
 }
 
-func (x expectation) check(t *testing.T, w *world, pair certify.Pair) {
+func (x expectation) check(t *testing.T, w *world, pair certify.Pair) certification.Record {
 	t.Helper()
 	g := NewWithT(t)
 	options := w.options()
@@ -81,6 +81,7 @@ func (x expectation) check(t *testing.T, w *world, pair certify.Pair) {
 	if x.warning != "" {
 		g.Expect(record.Warnings).To(ContainElement(HaveField("Reason", x.warning)))
 	}
+	return record
 }
 
 // checkEarly: a run that may stop early has the same verdict, for the same reason, with no more calls.

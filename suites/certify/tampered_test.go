@@ -25,6 +25,7 @@ import (
 type proxy struct {
 	refuse  func(request map[string]any) (status int, message string) // 0 = let it through
 	instead func(request map[string]any) (status int, body string)    // the same, to the letter
+	without func(request map[string]any) string                       // the member that the answer lacks; "" = it lacks none
 	forward func(body string) string                                  // what reaches the model
 	content func(string) string                                       // what the model says
 	body    func(map[string]any)                                      // everything else of its answer
@@ -68,13 +69,17 @@ func (p proxy) start(t *testing.T, behind http.Handler) string {
 			w.Header()[name] = values
 		}
 		w.WriteHeader(answered.Code)
-		_, _ = w.Write(p.spoil(t, answered.Body.Bytes()))
+		lacking := ""
+		if p.without != nil {
+			lacking = p.without(request)
+		}
+		_, _ = w.Write(p.spoil(t, answered.Body.Bytes(), lacking))
 	}))
 	t.Cleanup(server.Close)
 	return server.URL + "/v1"
 }
 
-func (p proxy) spoil(t *testing.T, body []byte) []byte {
+func (p proxy) spoil(t *testing.T, body []byte, lacking string) []byte {
 	answer := map[string]any{}
 	if err := json.Unmarshal(body, &answer); err != nil {
 		t.Errorf("the simulator's answer is no JSON object: %v", err)
@@ -87,6 +92,7 @@ func (p proxy) spoil(t *testing.T, body []byte) []byte {
 	if p.body != nil {
 		p.body(answer)
 	}
+	delete(answer, lacking)
 	spoiled, err := json.Marshal(answer)
 	if err != nil {
 		t.Error(err)

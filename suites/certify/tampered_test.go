@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -292,35 +293,41 @@ func TestRolesPerModel(t *testing.T) {
 	}
 }
 
-// A model of which a mixture showed too little, or nothing good, is another one than was certified.
-func TestAMixtureProvesWhatEachModelProvesAlone(t *testing.T) {
+// Of a mixture one model is certified at most: the one that was seen to obey the system message, where its own
+// answers are enough, else the one that gave most good ones.
+func TestAMixtureProvesOneModel(t *testing.T) {
 	const half = `thresholds: {prompt: 1.0, structure: 0.5, business: 0.5, round_trip: 0.5}`
 	for _, row := range []struct {
 		name       string
 		every      int64
 		other      string // what the other model calls itself
+		canary     bool   // it was the other model that answered the canary and the probes
 		wrong      bool   // and its answers are
 		thresholds string
 		proven     []string
 	}{
 		{name: "few answers", every: 5, other: "other", proven: []string{"faithful"}},
 		{name: "as many", every: 2, other: "other", proven: []string{"faithful"}},
-		{name: "enough answers", every: 5, other: "other", thresholds: half, proven: []string{"faithful", "other"}},
-		{name: "enough answers, all of them wrong", every: 5, other: "other", wrong: true, thresholds: half, proven: []string{"faithful"}},
+		{name: "enough answers", every: 5, other: "other", thresholds: half, proven: []string{"faithful"}},
+		{name: "enough answers, and the canary", every: 5, other: "other", canary: true, thresholds: half, proven: []string{"other"}},
+		{name: "the canary, and too few answers", every: 5, other: "other", canary: true, proven: []string{"faithful"}},
+		{name: "the canary, and all else is wrong", every: 5, other: "other", canary: true, wrong: true, thresholds: half, proven: []string{"faithful"}},
+		{name: "as many, and they are wrong", every: 2, other: "other", wrong: true, thresholds: `thresholds: {prompt: 1.0, structure: 0.3, business: 0.5, round_trip: 0.5}`, proven: []string{"faithful"}},
 		{name: "without a name", every: 5, proven: []string{"faithful"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g, w := NewWithT(t), newWorld(t)
 			var calls atomic.Int64
 			relay := proxy{body: func(answer map[string]any) {
-				if n := calls.Add(1); n <= 3 || n%row.every != 0 {
+				n := calls.Add(1)
+				if aside := n <= 3; aside && !row.canary || !aside && n%row.every != 0 {
 					return
 				}
 				answer["model"] = row.other
 				if row.other == "" {
 					delete(answer, "model")
 				}
-				if row.wrong {
+				if row.wrong && n > 3 {
 					message := answer["choices"].([]any)[0].(map[string]any)["message"].(map[string]any)
 					message["content"] = "{}"
 				}
@@ -335,15 +342,13 @@ func TestAMixtureProvesWhatEachModelProvesAlone(t *testing.T) {
 			record, _ := w.certify(pair, options)
 			g.Expect(record.Verdict).To(Equal(certification.Certified), "%+v", record.Dimensions)
 			g.Expect(record.ServedModels).To(Equal(row.proven))
-			switch {
-			case row.other == "":
+			if row.other == "" {
 				g.Expect(record.Warnings).To(ContainElement(And(HaveField("Reason", "served_model_unknown"), HaveField("Count", BeNumerically(">", 4)))))
-			case len(row.proven) == 1:
-				g.Expect(record.Warnings).To(ContainElement(And(HaveField("Reason", "several_models"),
-					HaveField("Detail", ContainSubstring(`counts as another model than certified: "other"`)))))
-			default:
-				g.Expect(record.Warnings).To(ContainElement(HaveField("Reason", "several_models")))
+				return
 			}
+			others := slices.DeleteFunc([]string{"faithful", "other"}, func(model string) bool { return model == row.proven[0] })
+			g.Expect(record.Warnings).To(ContainElement(And(HaveField("Reason", "several_models"),
+				HaveField("Detail", HaveSuffix(fmt.Sprintf("count as other models than certified: %q", others[0]))))))
 		})
 	}
 }

@@ -110,17 +110,19 @@ func (e Evidence) warnings(record certification.Record) []certification.Finding 
 	return slices.Concat(found, e.retried(record), e.unproven(record), e.exposed())
 }
 
-// provenModels are the models whose own answers prove the thresholds; where none's do, the one that gave most good
-// ones. The others may stand in no more than one that never answered.
+// provenModels are those that a record is a proof of. Where several models answered that is one: the one that
+// obeyed the system message, if its own answers prove the thresholds, else the one that gave most good answers. The
+// others may stand in no more than one that never answered.
 func (e Evidence) provenModels() []string {
-	models := e.account.models.list()
+	models, answers := e.account.models.list(), e.account.answers
 	if len(models) < 2 {
 		return models
 	}
-	answers, asked := e.account.answers, e.Pair.Contract.Thresholds
-	proven := slices.DeleteFunc(slices.Clone(models), func(model string) bool { return !answers[model].proves(asked) })
-	if len(proven) > 0 {
-		return proven
+	if e.Canary != nil {
+		obeyed := e.Canary.reading(e.Pair).outcome.ServedModel
+		if obeyed != "" && answers[obeyed].proves(e.Pair.Contract.Thresholds) {
+			return []string{obeyed}
+		}
 	}
 	return []string{slices.MaxFunc(models, func(a, b string) int { return cmp.Compare(answers[a].good, answers[b].good) })}
 }
@@ -136,7 +138,7 @@ func (e Evidence) unprovenModels(record certification.Record) string {
 	if few == nil {
 		return ""
 	}
-	return "; its own answers prove nothing of it, so that it counts as another model than certified: " + strings.Join(few, ", ")
+	return "; nothing proves them alone, so that they count as other models than certified: " + strings.Join(few, ", ")
 }
 
 // retried says that the provider did not answer every call, whatever became of the samples.

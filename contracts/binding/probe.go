@@ -2,6 +2,7 @@ package binding
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/fallproof/fallproof/contracts/value"
 	"github.com/fallproof/fallproof/providers"
@@ -40,11 +41,14 @@ const (
 	ProbeUnclear Probed = "unclear" // there is no answer that could tell
 )
 
-// JudgeProbe reads an answer to a probe. An answer in a fence or with words around it is unclear: something
-// else than the schema is at fault.
-func (b *Binding) JudgeProbe(content, nonce string) Probed {
+// JudgeProbe reads an answer to a probe. Where the schema was asked for, an answer that is no JSON breaks it too:
+// who enforces a schema lets no other words through. Where it was not, such an answer tells nothing.
+func (b *Binding) JudgeProbe(content, nonce string, asked bool) Probed {
 	answer, err := value.DecodeLenientNUL([]byte(b.Unwrap(content)))
-	if err != nil {
+	switch {
+	case err != nil && asked && strings.TrimSpace(content) != "":
+		return ProbeBroken
+	case err != nil:
 		return ProbeUnclear
 	}
 	object, _ := answer.(map[string]any)

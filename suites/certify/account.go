@@ -160,16 +160,6 @@ func (a *account) again(sample Sample, read reading) certification.Observation {
 	return o
 }
 
-// answered says whether any answer with content arrived.
-func (a *account) answered() bool {
-	for _, known := range a.cases {
-		if known.answered {
-			return true
-		}
-	}
-	return false
-}
-
 // alone is how many answers were held against no expected one, and the first case of them.
 func (a *account) alone() (count int, first string) {
 	for _, each := range a.pair.Contract.Cases {

@@ -121,7 +121,7 @@ var personalities = []expectation{
 	},
 	{
 		model: "fenced", verdict: certification.Rejected, statuses: statuses{passed, failed, notJudged, passed},
-		dimension: certification.DimensionStructure, reason: "fenced",
+		dimension: certification.DimensionStructure, reason: "fenced", enforces: certification.Ignored,
 	},
 	{
 		model: "chatty", verdict: certification.Rejected, statuses: statuses{passed, failed, notJudged, passed},

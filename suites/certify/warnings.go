@@ -77,7 +77,7 @@ func (e Evidence) probed(sample *Sample) binding.Probed {
 	if read.trouble || read.outcome.Verdict != providers.Succeeded {
 		return binding.ProbeUnclear
 	}
-	return e.binding.JudgeProbe(read.outcome.Content, sample.Nonce)
+	return e.binding.JudgeProbe(read.outcome.Content, sample.Nonce, sample.Index == probeCall)
 }
 
 // warnings are what is worth knowing and changes no verdict.

@@ -193,6 +193,8 @@ func TestClassifyErrorCodes(t *testing.T) {
 		{name: "a filter under 403", ex: answered(403, of("content_filter")), verdict: no, reason: refused},
 		{name: "an account under 403", ex: answered(403, `{"error":{"message":"Country not supported"}}`), verdict: no, reason: account},
 
+		{name: "FastAPI's words", ex: answered(422, `{"detail":[{"loc":["body"],"msg":"Extra inputs are not permitted"}]}`), verdict: no, reason: rejected, detail: "status 422: Extra inputs"},
+		{name: "a list of errors", ex: answered(400, `{"errors":[{"message":"no such model"}]}`), verdict: no, reason: rejected, detail: "status 400: no such model"},
 		{name: "a parameter", ex: answered(400, of("unsupported_parameter")), verdict: no, reason: rejected},
 		{name: "a model", ex: answered(404, of("model_not_found")), verdict: no, reason: rejected},
 		{name: "a key that is no credential", ex: answered(400, `{"error":{"message":"messages[0] lacks the key content; see the API documentation"}}`), verdict: no, reason: rejected},

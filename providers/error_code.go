@@ -117,7 +117,7 @@ func codesIn(raw jsontext.Value, depth int) []string {
 
 // requestParts are the parts of a request by the names that its formats give them, and by those that people do.
 var requestParts = regexp.MustCompile(`(?i)(?:^|[^a-z])(?:models?|deployment|messages|roles?|prompts?|inputs?|instructions|` +
-	`context[ _-]?(?:length|window|size)|max_(?:completion_|output_|new_)?tokens|temperature|response_?format|json_?(?:schema|object|mode)|schemas?|` +
+	`context[ _-]?(?:length|window|size)|max_(?:completion_|output_|new_)?tokens|temperature|response_?format|json_?(?:schema|object|mode)|schemas?|formats?|` +
 	`(?:chat )?template|grammar|parameters?|params?|fields?|metadata)(?:[^a-z]|$)`)
 
 var wordBegins = regexp.MustCompile(`([a-z])([A-Z])`)
@@ -136,8 +136,11 @@ func namesRequest(body []byte) bool {
 	return requestParts.MatchString(wordBegins.ReplaceAllString(strings.Join(said, "\n"), "$1 $2"))
 }
 
-// isError reports whether a body is an error that can be read: JSON with a message or a code.
-func isError(body []byte) bool { return errorMessage(body) != "" || len(codesIn(body, 0)) > 0 }
+// isError reports whether a body is one that an interface gives, and not a page.
+func isError(body []byte) bool {
+	kind := jsontext.Value(body).Kind()
+	return (kind == '{' || kind == '[') && jsontext.Value(body).IsValid()
+}
 
 // aboutRequest are the statuses that can be about what was sent. RFC 9110 has 413 and 422 be about nothing else.
 var aboutRequest = map[int]func(body []byte) bool{

@@ -76,7 +76,8 @@ func TestTargetAtFault(t *testing.T) {
 		{400, oops(`"code":"InvalidParameter","message":"no"`)}, {400, oops(`"message":"System role not supported"`)}, {400, oops(`"code":"content_filter","message":"filtered"`)},
 		{403, oops(`"code":403,"message":"Input flagged","metadata":{"flagged_input":"…"}`)},
 		{404, oops(`"code":"model_not_found","message":"no"`)}, {404, oops(`"type":"api_error","message":"model \"x\" not found, try pulling it first"`)},
-		{404, oops(`"code":"DeploymentNotFound","message":"no"`)}, {413, oops(`"message":"too large"`)}, {422, `{"detail":[{"loc":["body"],"msg":"no"}],"message":"no"}`},
+		{404, oops(`"code":"DeploymentNotFound","message":"no"`)}, {413, oops(`"message":"too large"`)}, {422, `{"detail":[{"type":"extra_forbidden","loc":["body","metadata"],"msg":"Extra inputs are not permitted"}]}`},
+		{400, `{"errors":[{"message":"AiError: unsupported response_format","code":5007}]}`}, {400, `{"detail":[{"msg":"Extra inputs are not permitted"}]}`},
 	} {
 		ex := answered(row.status, row.body)
 		out := providers.Classify(ex, providers.Rules{ExpectJSON: true})

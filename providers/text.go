@@ -59,22 +59,19 @@ func stringIn(value jsontext.Value) (string, bool) {
 }
 
 // errorMessage finds the sentence that an error body has for people, in the shapes that providers use:
-// {"error": {"message": …}}, {"error": …}, {"message": …}, {"detail": …}, and a list of them, whose first counts.
-// "" where there is none.
+// {"error": {"message": …}}, {"error": …}, {"errors": [{"message": …}]}, {"message": …}, {"detail": …},
+// {"detail": [{"msg": …}]}, and a list of them. Of lists the first counts. "" where there is none.
 func errorMessage(body []byte) string {
-	var list []jsontext.Value
-	if jsontext.Value(body).Kind() == '[' && json.Unmarshal(body, &list) == nil && len(list) > 0 {
-		body = list[0]
-	}
 	var shape struct {
 		Error   jsontext.Value `json:"error"`
+		Errors  jsontext.Value `json:"errors"`
 		Message jsontext.Value `json:"message"`
 		Detail  jsontext.Value `json:"detail"`
 	}
-	if err := json.Unmarshal(body, &shape); err != nil {
+	if err := json.Unmarshal(firstOf(body), &shape); err != nil {
 		return ""
 	}
-	for _, candidate := range []jsontext.Value{shape.Error, shape.Message, shape.Detail} {
+	for _, candidate := range []jsontext.Value{shape.Error, shape.Errors, shape.Message, shape.Detail} {
 		if message := messageOf(candidate); message != "" {
 			return message
 		}
@@ -82,16 +79,30 @@ func errorMessage(body []byte) string {
 	return ""
 }
 
+// firstOf is the first of a list, and anything else itself.
+func firstOf(value jsontext.Value) jsontext.Value {
+	var list []jsontext.Value
+	if value.Kind() == '[' && json.Unmarshal(value, &list) == nil && len(list) > 0 {
+		return list[0]
+	}
+	return value
+}
+
 func messageOf(value jsontext.Value) string {
+	value = firstOf(value)
 	if text, ok := stringIn(value); ok {
 		return oneLine(text)
 	}
 	var nested struct {
 		Message jsontext.Value `json:"message"`
+		Msg     jsontext.Value `json:"msg"` // FastAPI's, and with it that of Mistral and vLLM
 	}
 	if value.Kind() != '{' || json.Unmarshal(value, &nested) != nil {
 		return ""
 	}
-	text, _ := stringIn(nested.Message)
+	text, ok := stringIn(nested.Message)
+	if !ok {
+		text, _ = stringIn(nested.Msg)
+	}
 	return oneLine(text)
 }

@@ -43,10 +43,10 @@ var errorCodes = map[string]statusRow{
 	"model_not_found":         {reason: ReasonRejected},
 }
 
-// accountWords are how providers say of an account that it is turned away, where they have no code for it. They
-// only name the failure better: whether it tells of the target does not hang on them, see [TargetAtFault].
+// accountWords are how providers and gateways say of a key or an account that it is turned away, where they have
+// no code for it.
 var accountWords = regexp.MustCompile(`(?i)\b(?:incorrect|invalid|expired|missing|no(?:t a)? valid) api[ -]?key\b|` +
-	`\bapi[ -]?key (?:is )?(?:not valid|invalid|expired|not found|missing|incorrect)\b|\bcredit balance\b`)
+	`\bapi[ -]?key (?:is )?(?:not valid|invalid|expired|not found|missing|incorrect)\b|\bx-api-key\b|\bauthorization\b|\bcredit balance\b`)
 
 // codedReason is what the body of a rejection says better than its status: that the account is turned away, or
 // the prompt is refused for what it says.
@@ -116,38 +116,61 @@ func codesIn(raw jsontext.Value, depth int) []string {
 }
 
 // requestParts are the parts of a request by the names that its formats give them, and by those that people do.
-var requestParts = regexp.MustCompile(`(?i)(?:^|[^a-z])(?:models?|deployment|messages|roles?|prompts?|inputs?|instructions|` +
-	`context[ _-]?(?:length|window|size)|max_(?:completion_|output_|new_)?tokens|temperature|response_?format|json_?(?:schema|object|mode)|schemas?|formats?|` +
-	`(?:chat )?template|grammar|parameters?|params?|fields?|metadata)(?:[^a-z]|$)`)
+// A model is named in availability notices, too: it counts where the error denies that there is such a model.
+var requestParts = regexp.MustCompile(`(?i)(?:^|[^a-z])(?:messages|roles?|system (?:message|prompt|instruction)|prompts?|extra inputs|` +
+	`input[ _]?tokens|context[ _-]?(?:length|window|size)|max_(?:completion_|output_|new_)?tokens|temperature|response_?format|` +
+	`json_?(?:schema|object|mode)|schemas?|formats?|(?:chat )?template|grammar|parameters?|params?|` +
+	`(?:un(?:known|recognized|supported)|cannot find|required) (?:request )?(?:field|argument|name)|` +
+	`(?:deployment|model)s?[ _]?not[ _]?found|(?:unknown|invalid|unsupported|no such)[ _]model|` +
+	`models?[^a-z-].{0,200}\b(?:not (?:exist|found|supported)|deprecated|decommissioned|retired))(?:[^a-z]|$)`)
 
 var wordBegins = regexp.MustCompile(`([a-z])([A-Z])`)
 
-// namesRequest reports whether an error complains of a part of the request, in its param, its message or a code.
+// namesRequest reports whether an error complains of a part of the request: in its param, where it stands, its
+// message or a code. One that has a code for the account, for too many calls or for the server does not.
 func namesRequest(body []byte) bool {
+	codes := codesIn(body, 0)
+	for _, code := range codes {
+		switch errorCodes[strings.ToLower(code)].reason {
+		case ReasonUnauthorized, ReasonRateLimited, ReasonServerError:
+			return false
+		}
+	}
+	said := strings.Join(append(append(codes, errorMessage(body)), whereIn(body)...), "\n")
+	return requestParts.MatchString(wordBegins.ReplaceAllString(said, "$1 $2"))
+}
+
+// whereIn is what an error says of where in the request it is: OpenAI's param, FastAPI's loc, and the words of a
+// provider behind OpenRouter.
+func whereIn(body []byte) []string {
 	var shape struct {
 		Error struct {
-			Param jsontext.Value `json:"param"`
+			Param    jsontext.Value `json:"param"`
+			Metadata struct {
+				Raw jsontext.Value `json:"raw"`
+			} `json:"metadata"`
 		} `json:"error"`
 	}
-	if json.Unmarshal(body, &shape) == nil && says(shape.Error.Param) {
-		return true
+	var places []string
+	if json.Unmarshal(body, &shape) == nil {
+		if param, _ := stringIn(shape.Error.Param); param != "" && !strings.EqualFold(param, "none") {
+			places = append(places, "parameter "+param)
+		}
+		raw, _ := stringIn(shape.Error.Metadata.Raw)
+		places = append(places, raw)
 	}
-	said := append(codesIn(body, 0), errorMessage(body))
-	return requestParts.MatchString(wordBegins.ReplaceAllString(strings.Join(said, "\n"), "$1 $2"))
+	var fast struct {
+		Detail []struct {
+			Loc jsontext.Value `json:"loc"`
+		} `json:"detail"`
+	}
+	if json.Unmarshal(body, &fast) == nil {
+		for _, one := range fast.Detail {
+			places = append(places, string(one.Loc))
+		}
+	}
+	return places
 }
 
-// isError reports whether a body is one that an interface gives, and not a page.
-func isError(body []byte) bool {
-	kind := jsontext.Value(body).Kind()
-	return (kind == '{' || kind == '[') && jsontext.Value(body).IsValid()
-}
-
-// aboutRequest are the statuses that can be about what was sent. RFC 9110 has 413 and 422 be about nothing else.
-var aboutRequest = map[int]func(body []byte) bool{
-	http.StatusBadRequest: namesRequest, http.StatusNotFound: namesRequest,
-	http.StatusRequestEntityTooLarge: isError, http.StatusUnprocessableEntity: isError,
-	http.StatusOK: func(body []byte) bool { // of a response that failed
-		object, err := decodeResponse(body)
-		return err == nil && namesRequest(object.Error)
-	},
-}
+// aboutRequest are the statuses that can be about what was sent.
+var aboutRequest = []int{http.StatusBadRequest, http.StatusNotFound, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity}

@@ -2,6 +2,10 @@ package providers
 
 import (
 	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -20,8 +24,11 @@ func TargetAtFault(ex Exchange, out Outcome) bool {
 	case ReasonMalformed:
 		return isCompletion(ex)
 	case ReasonRejected:
-		about := aboutRequest[ex.Status]
-		return about != nil && about(ex.Body)
+		if ex.Responses && ex.Status == http.StatusOK { // a response that failed
+			object, err := decodeResponse(ex.Body)
+			return err == nil && namesRequest(object.Error)
+		}
+		return slices.Contains(aboutRequest, ex.Status) && namesRequest(ex.Body)
 	}
 	return false
 }
@@ -30,15 +37,15 @@ func TargetAtFault(ex Exchange, out Outcome) bool {
 const endingError = "error"
 
 // isCompletion reports whether a body is a completion, good or bad, by its own format: one without an error that
-// has a list of choices, or is a response that came to its end. It need not be strict JSON to be one.
+// has choices, or is a response that came to its end. It need not be strict JSON to be one.
 func isCompletion(ex Exchange) bool {
 	if ex.TooLarge { // and nobody reads it to its end
 		return bytes.HasPrefix(bytes.TrimSpace(ex.Body), []byte("{"))
 	}
 	lenient := []json.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
 	body, err := jsontext.NewDecoder(bytes.NewReader(ex.Body), lenient...).ReadValue() // what follows it is of the target too
-	if err != nil {
-		return false
+	if err != nil {                                                                    // another spelling of a completion, e.g. a stream that nobody asked for; one that was cut was cut on the way
+		return !errors.Is(err, io.ErrUnexpectedEOF) && bytes.Contains(ex.Body, []byte(`"choices"`))
 	}
 	if ex.Responses {
 		var object responseObject
@@ -50,7 +57,7 @@ func isCompletion(ex Exchange) bool {
 	}
 	var env envelope
 	var choices []choice
-	if json.Unmarshal(body, &env, lenient...) != nil || says(env.Error) || env.Choices.Kind() != '[' {
+	if json.Unmarshal(body, &env, lenient...) != nil || says(env.Error) || env.Choices == nil {
 		return false
 	}
 	if json.Unmarshal(env.Choices, &choices, lenient...) != nil || len(choices) == 0 {

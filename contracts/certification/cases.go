@@ -47,6 +47,7 @@ type caseCount struct {
 	good, all int // wholly good, of those that say something about the target
 	figures   CaseFigures
 	findings  findings
+	trouble   findings
 }
 
 // caseOf is the count of a case, made where it is the first of it.
@@ -71,7 +72,7 @@ func (c *caseCount) add(o Observation) {
 		return
 	default:
 		c.figures.Trouble++
-		c.findings.addSample(o, own)
+		c.trouble.addSample(o, own)
 		return
 	}
 	c.all++
@@ -93,7 +94,7 @@ func (c *caseCount) add(o Observation) {
 func (t *tally) caseFigures(checks []Check) []CaseFigures {
 	found := map[string]findings{}
 	for name, count := range t.cases {
-		found[name] = t.named(count.findings)
+		found[name] = t.named(count.findings).merged(count.trouble)
 	}
 	for _, c := range checks {
 		if _, known := found[c.Case]; known && c.Status == CheckFailed {

@@ -1,6 +1,7 @@
 package certification
 
 import (
+	"net/http"
 	"time"
 
 	"github.com/fallproof/fallproof/providers"
@@ -88,12 +89,15 @@ type Lost struct {
 	Reason string
 	Detail string
 	Took   time.Duration
+	Status int  // of the answer that turned it away; 0 = none
 	Late   bool // no whole answer came by the soft deadline: the service would have called the attempt unknown
 }
 
 // throttled is a call that was turned away because of how many there were: that says something about whoever
-// called, and nothing about the provider.
-func (l Lost) throttled() bool { return l.Reason == string(providers.ReasonRateLimited) }
+// called, and nothing about the provider. A 503 that names a time to come back is an overload all the same.
+func (l Lost) throttled() bool {
+	return l.Reason == string(providers.ReasonRateLimited) && l.Status != http.StatusServiceUnavailable
+}
 
 // ObservationKind divides samples by what they can say about the target.
 type ObservationKind string

@@ -134,8 +134,12 @@ func (t *tally) judge(r *rate) Dimension {
 		d.Status = StatusFailed
 	case disturbed:
 		found.add(Finding{Reason: FindingTroubleBudget, Cause: t.commonestTrouble(), Detail: fmt.Sprintf(
-			"samples were lost to it or answered only at another try; a conclusive run of %d has no more than %d", t.planned, troubleBudget(t.planned)),
+			"samples were lost to it or answered only at another try, mostly for %s; a conclusive run of %d has no more than %d",
+			t.commonestTrouble(), t.planned, troubleBudget(t.planned)),
 		}, t.disturbed)
+		if lost := t.lostCases(); len(lost) > 0 {
+			found.add(t.unanswered(lost), len(lost))
+		}
 	case t.missing() > 0 && !t.surelyPasses(r):
 		found.addNote(FindingIncomplete, t.missing(), "samples are missing")
 	case len(unseen) > 0:
@@ -173,7 +177,7 @@ var refusals = map[string]string{string(providers.ReasonRejected): FindingProfil
 
 // reason is what an unusable sample's reason is called, all samples considered.
 func (t *tally) reason(one string) string {
-	if name := refusals[one]; name != "" && t.refused == t.taken-t.troubled {
+	if name := refusals[one]; name != "" && t.refused > 0 && t.refused == t.taken-t.troubled {
 		return name
 	}
 	return one
@@ -197,6 +201,11 @@ func (t *tally) unseen() []string {
 		}
 	}
 	return names
+}
+
+// lostCases are those of which some samples were taken and all of these were lost.
+func (t *tally) lostCases() []string {
+	return slices.DeleteFunc(t.unseen(), func(name string) bool { return t.cases[name] == nil })
 }
 
 // unanswered says which cases a run proves nothing of.

@@ -170,12 +170,13 @@ func (a *account) alone() (count int, first string) {
 	return count, first
 }
 
-// notFresh is what an answer shows that is no live evidence, for a reason; "" = it is.
+// notFresh is what an answer shows that is no live evidence, for a reason; "" = it is. Something on the way gave it,
+// and not the target.
 func notFresh(o certification.Observation, why string) certification.Observation {
 	if o.Kind != certification.Answered || why == "" {
 		return o
 	}
-	return certification.Observation{Case: o.Case, Index: o.Index, Kind: certification.Unusable, Reason: reasonNotFresh, Detail: why, Lost: o.Lost}
+	return certification.Observation{Case: o.Case, Index: o.Index, Kind: certification.Trouble, Reason: reasonNotFresh, Detail: why, Lost: o.Lost}
 }
 
 func good(o certification.Observation) bool {

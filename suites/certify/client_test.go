@@ -162,7 +162,7 @@ func TestDownIsInconclusive(t *testing.T) {
 	g.Expect(listener.Close()).To(Succeed())
 	record, evidence := w.certify(at(t, w.pair("support-triage", "faithful"), nobody, ""), w.options())
 	g.Expect(record.Verdict).To(Equal(certification.Inconclusive))
-	g.Expect(reasonsOf(dimension(record, certification.DimensionRoundTrip))).To(ConsistOf("not_sent", "provider_trouble"))
+	g.Expect(reasonsOf(dimension(record, certification.DimensionRoundTrip))).To(ConsistOf("not_sent", "provider_trouble", "case_unanswered"))
 	g.Expect(len(w.samples(evidence))).To(BeNumerically("<", 40), "the run stopped when the budget was spent")
 	g.Expect(w.samples(evidence)[0].Before).To(HaveLen(2), "two further tries, and no more")
 }

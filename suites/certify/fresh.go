@@ -20,18 +20,23 @@ const reasonNotFresh = "not_fresh"
 // seconds answer alike within a second.
 const sameAnswerAfter = 2 * time.Second
 
-// freshness remembers a run's calls and answers, as hashes: some 50 bytes a sample.
+// randomID is how many letters and digits an answer's id has at least, its prefix apart, where it was drawn and
+// not counted, or made of the time: no two answers have the same.
+const randomID = 20
+
+// freshness remembers a run's calls and answers, as hashes: some 60 bytes a sample.
 type freshness struct {
 	seed    maphash.Seed
-	calls   map[uint64]int32 // the sample's place, by the attempt id
-	answers map[uint64]span  // of those that carry what must differ between two
+	calls   map[uint64]int32    // the sample's place, by the attempt id
+	answers map[uint64]span     // of those that carry what must differ between two
+	ids     map[uint64]struct{} // those that were drawn
 }
 
 // span is when equal answers arrived: the first and the last of them, in nanoseconds.
 type span struct{ first, last int64 }
 
 func newFreshness() freshness {
-	return freshness{seed: maphash.MakeSeed(), calls: map[uint64]int32{}, answers: map[uint64]span{}}
+	return freshness{seed: maphash.MakeSeed(), calls: map[uint64]int32{}, answers: map[uint64]span{}, ids: map[uint64]struct{}{}}
 }
 
 // stale says why an answer is no live evidence, or "" where nothing speaks against it, and remembers it.
@@ -44,6 +49,9 @@ func (f freshness) stale(g grid, s Sample) string {
 	if _, known := f.calls[call]; !known {
 		place, _ := g.place(slot{s.Case, s.Index})
 		f.calls[call] = int32(place) //nolint:gosec // a run has fewer samples
+	}
+	if id := drawnID(s.Seen.Answer); id != "" {
+		f.ids[maphash.String(f.seed, id)] = struct{}{}
 	}
 	if !identified(s.Seen.Answer) {
 		return why
@@ -68,6 +76,11 @@ func (f freshness) why(g grid, s Sample) string {
 		other := g.slot(int(place))
 		return "the same call as for case " + strconv.Quote(other.name) + ", sample " + strconv.Itoa(other.index)
 	}
+	if id := drawnID(s.Seen.Answer); id != "" && len(f.ids) > 1 { // a server with one id for all has no other
+		if _, known := f.ids[maphash.String(f.seed, id)]; known {
+			return "an answer with the same id came before, " + strconv.Quote(oneLine(id))
+		}
+	}
 	seen, known := f.answers[maphash.String(f.seed, s.Seen.Answer)]
 	if !known {
 		return ""
@@ -86,6 +99,25 @@ func identified(answer string) bool {
 	return strings.Contains(answer, `"id"`) && (strings.Contains(answer, `"created"`) || strings.Contains(answer, `"created_at"`))
 }
 
+// drawnID is the id of an answer, "" where it has none that must differ from every other's.
+func drawnID(answer string) string {
+	var said struct {
+		ID jsontext.Value `json:"id"`
+	}
+	var id string
+	if json.Unmarshal([]byte(answer), &said) != nil || said.ID.Kind() != '"' || json.Unmarshal(said.ID, &id) != nil {
+		return ""
+	}
+	drawn := id
+	if prefix := strings.IndexAny(id, "-_"); prefix >= 0 {
+		drawn = strings.ReplaceAll(id[prefix+1:], "-", "") // of a UUID
+	}
+	if len(drawn) < randomID {
+		return ""
+	}
+	return id
+}
+
 // bornOf is the call that an answer names as its own, "" where it names none: what is sent with metadata
 // has them in its answer too.
 func bornOf(answer string) string {
@@ -99,12 +131,18 @@ func bornOf(answer string) string {
 	return oneLine(metadata[openai.AttemptMetadata])
 }
 
+// cacheHeader are the headers in which caches and gateways say that they answered by themselves.
+var cacheHeader = []string{
+	"Cf-Aig-Cache-Status", "Cf-Cache-Status", "Helicone-Cache", "Idempotent-Replayed", "X-Cache", "X-Cache-Hit", "X-Cache-Status", "X-Litellm-Cache-Hit",
+	"X-Portkey-Cache-Status", "X-Proxy-Cache",
+}
+
 // cacheHeaders reads what caches say of themselves. A replay is one too: every call has a key of its own.
 func cacheHeaders(header map[string]string) string {
 	if age, err := strconv.Atoi(header["Age"]); err == nil && age > 0 {
 		return "header Age: " + header["Age"]
 	}
-	for _, name := range []string{"X-Cache", "Cf-Cache-Status", "X-Cache-Hit", "X-Litellm-Cache-Hit", "Idempotent-Replayed"} {
+	for _, name := range cacheHeader {
 		value := strings.ToLower(header[name])
 		if strings.HasPrefix(value, "hit") || value == "true" {
 			return "header " + name + ": " + header[name]

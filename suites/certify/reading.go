@@ -45,7 +45,7 @@ func (s Sample) lost(p Pair, last reading) []certification.Lost {
 func (s Seen) lost(read reading, deadline time.Duration) certification.Lost {
 	took := s.Finished.Sub(s.Started)
 	return certification.Lost{
-		Reason: string(read.outcome.Reason), Detail: read.outcome.Detail, Took: took,
+		Reason: string(read.outcome.Reason), Detail: read.outcome.Detail, Took: took, Status: s.Status,
 		Late: read.outcome.Reason == providers.ReasonTimeout || deadline > 0 && took > deadline,
 	}
 }

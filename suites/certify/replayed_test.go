@@ -65,14 +65,14 @@ func TestReplayIsNotFresh(t *testing.T) {
 	options := w.options()
 	options.Complete = true
 	record, _ := w.certify(pair, options)
-	g.Expect(record.Verdict).To(Equal(certification.Rejected))
+	g.Expect(record.Verdict).To(Equal(certification.Inconclusive))
 	d := dimension(record, certification.DimensionRoundTrip)
-	g.Expect(d.Status).To(Equal(certification.StatusFailed))
-	g.Expect(d.Successes).To(Equal(8), "the first of each case")
-	g.Expect(d.Findings).To(HaveLen(1))
-	g.Expect(d.Findings[0].Reason).To(Equal("not_fresh"))
-	g.Expect(d.Findings[0].Count).To(Equal(32))
-	g.Expect(d.Findings[0].Detail).To(Equal("header Idempotent-Replayed: true"))
+	g.Expect(d.Status).To(Equal(certification.StatusNotJudged))
+	g.Expect(d.Successes).To(BeNumerically("<=", 8), "the first of each case at most")
+	why, _ := record.WhyInconclusive()
+	g.Expect(why.Reason).To(Equal("not_fresh"))
+	g.Expect(why.Count).To(BeNumerically(">", 4))
+	g.Expect(why.Detail).To(Or(Equal("header Idempotent-Replayed: true"), HavePrefix("an answer with the same id came before")))
 }
 
 // An answer that names another call as its own is that call's, whatever the headers say.
@@ -90,12 +90,13 @@ func TestAnswerOfAnotherCallIsNotFresh(t *testing.T) {
 			pair := at(t, w.pair("support-triage", "faithful"), url, "")
 			pair.Profile.Reconcile = reconcile
 			record, _ := w.certify(pair, w.options())
-			g.Expect(record.Verdict).To(Equal(certification.Rejected), "%+v", record.Dimensions)
+			g.Expect(record.Verdict).To(Equal(certification.Inconclusive), "%+v", record.Dimensions)
 			d := dimension(record, certification.DimensionRoundTrip)
-			g.Expect(d.Status).To(Equal(certification.StatusFailed))
-			g.Expect(d.Successes).To(Equal(8), "%+v", d.Findings)
-			g.Expect(d.Findings[0].Reason).To(Equal("not_fresh"))
-			g.Expect(d.Findings[0].Detail).To(ContainSubstring("belongs to another call"))
+			g.Expect(d.Status).To(Equal(certification.StatusNotJudged))
+			g.Expect(d.Successes).To(BeNumerically("<=", 8), "%+v", d.Findings)
+			why, _ := record.WhyInconclusive()
+			g.Expect(why.Reason).To(Equal("not_fresh"))
+			g.Expect(why.Detail).To(ContainSubstring("belongs to another call"))
 		})
 	}
 }

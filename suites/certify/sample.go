@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -70,8 +71,8 @@ const maxAnswer = 1 << 20
 // keptHeaders are the response headers that say something about an answer. Every other one stays
 // behind: a list of what to hide would miss the next provider's cookie or echoed credential.
 var keptHeaders = []string{
-	"Age", "Cache-Control", "Cf-Cache-Status", "Content-Length", "Content-Type", "Date", "Idempotent-Replayed", "Retry-After",
-	"Server", "Via", "X-Cache", "X-Cache-Hit", "X-Litellm-Cache-Hit", "X-Ratelimit-Remaining-Requests", "X-Ratelimit-Remaining-Tokens", "X-Request-Id",
+	"Age", "Cache-Control", "Content-Length", "Content-Type", "Date", "Retry-After", "Server", "Via", "X-Ratelimit-Remaining-Requests",
+	"X-Ratelimit-Remaining-Tokens", "X-Request-Id",
 }
 
 func seen(attemptID string, ex providers.Exchange) Seen {
@@ -80,7 +81,7 @@ func seen(attemptID string, ex providers.Exchange) Seen {
 		Complete: ex.Complete, TooLarge: ex.TooLarge, Started: ex.Started.UTC(), Finished: ex.Finished.UTC(),
 		Responses: ex.Responses, Peer: ex.Peer,
 	}
-	for _, name := range keptHeaders {
+	for _, name := range slices.Concat(keptHeaders, cacheHeader) {
 		if values := ex.Header.Values(name); len(values) > 0 {
 			if s.Header == nil {
 				s.Header = map[string]string{}

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -210,11 +211,6 @@ func TestAnswers(t *testing.T) {
 			dimension: prompt, reason: "token_count_differs", detail: "o200k_base counts",
 		},
 		{
-			name:      "served out of a cache",
-			proxy:     proxy{header: http.Header{"X-Cache": {"HIT from edge"}}},
-			dimension: roundTrip, reason: "not_fresh", detail: "HIT from edge",
-		},
-		{
 			name:  "a cache that was asked and had nothing",
 			proxy: proxy{header: http.Header{"X-Cache": {"MISS"}, "Age": {"0"}}},
 		},
@@ -390,6 +386,30 @@ func TestAGatewayInTroubleRejectsNobody(t *testing.T) {
 				statuses: statuses{"", notJudged, notJudged, notJudged}, dimension: certification.DimensionRoundTrip, reason: row.reason,
 			}
 			x.check(t, w, at(t, x.pair(w), gateway.start(t, w.simulator.Simulator), ""))
+		})
+	}
+}
+
+// What a cache on the way gives is no evidence, neither for the target nor against it, however fast it comes.
+func TestACacheProvesNothing(t *testing.T) {
+	for name, cached := range map[string]func() proxy{
+		"that says so": func() proxy { return proxy{header: http.Header{"X-Cache": {"HIT from edge"}}} },
+		"of a gateway": func() proxy { return proxy{header: http.Header{"Cf-Aig-Cache-Status": {"HIT"}}} },
+		"that is silent": func() proxy {
+			var first sync.Map
+			return proxy{body: func(answer map[string]any) {
+				said := fmt.Sprint(answer["choices"])
+				id, _ := first.LoadOrStore(said, answer["id"])
+				answer["id"] = id
+			}}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, w := NewWithT(t), newWorld(t)
+			record, _ := w.certify(w.through(t, w.pair("support-triage", "faithful"), cached()), w.options())
+			g.Expect(record.Verdict).To(Equal(certification.Inconclusive), "%+v", record.Dimensions)
+			why, _ := record.WhyInconclusive()
+			g.Expect(why.Reason).To(Equal("not_fresh"))
 		})
 	}
 }

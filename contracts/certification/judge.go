@@ -12,6 +12,8 @@ const (
 	// FindingCaseUnanswered: every sample of a case was lost to provider trouble, so that what the others prove
 	// leaves it out.
 	FindingCaseUnanswered = "case_unanswered"
+	// FindingSeveralModels: no model that answered proves the contract by its own answers alone.
+	FindingSeveralModels = "several_models"
 	// FindingIncomplete: samples are missing that no trouble explains.
 	FindingIncomplete = "incomplete"
 	// FindingStoppedEarly: samples are missing because another dimension had decided the verdict.

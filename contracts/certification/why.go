@@ -8,7 +8,9 @@ import (
 
 // ofTheRun are the reasons that keep a dimension of samples from being judged: they concern the run. Of others it
 // may have some that are faults, and were too few to fail it.
-var ofTheRun = []string{FindingTroubleBudget, FindingCaseUnanswered, FindingIncomplete, FindingStoppedEarly, FindingNotProbed, FindingTooFewSamples}
+var ofTheRun = []string{FindingTroubleBudget, FindingCaseUnanswered, FindingIncomplete, FindingStoppedEarly, FindingNotProbed, FindingTooFewSamples,
+	FindingSeveralModels,
+}
 
 // Why is the finding for which a dimension did not pass, the most frequent one. Of a dimension that was not judged
 // it is what kept it from that, whatever faults were seen besides. What could not be verified neither passes nor

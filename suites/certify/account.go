@@ -9,11 +9,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/fallproof/fallproof/contracts"
 	"github.com/fallproof/fallproof/contracts/binding"
 	"github.com/fallproof/fallproof/contracts/certification"
 	"github.com/fallproof/fallproof/contracts/prompt"
-	"github.com/fallproof/fallproof/contracts/statistics"
 	"github.com/fallproof/fallproof/providers"
 	"github.com/fallproof/fallproof/providers/openai"
 )
@@ -233,32 +231,6 @@ func (a *account) keepWire(check certification.Check) {
 // before says whether a sample comes before the one that a check names; a check that is nil names none.
 func before(sample Sample, check *certification.Check) bool {
 	return check == nil || sample.Index < check.Sample || (sample.Index == check.Sample && sample.Case < check.Case)
-}
-
-// modelCount is how one model's answers came out: how many, of these how many that meet the schema, of these how
-// many that pass every check.
-type modelCount struct{ all, structured, good int }
-
-func (m modelCount) with(o certification.Observation) modelCount {
-	switch {
-	case o.Kind == certification.Trouble:
-		return m
-	case good(o):
-		m.good++
-		fallthrough
-	case o.Kind == certification.Answered && len(o.Structure) == 0:
-		m.structured++
-		fallthrough
-	default:
-		m.all++
-	}
-	return m
-}
-
-// proves reports whether these answers alone would reach the thresholds.
-func (m modelCount) proves(t contracts.Thresholds) bool {
-	return m.all > 0 && statistics.Proves(m.structured, m.all, t.Structure) && statistics.Proves(m.good, m.structured, t.Business) &&
-		statistics.Proves(m.all, m.all, t.RoundTrip)
 }
 
 // served notes who answered.

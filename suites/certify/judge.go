@@ -29,9 +29,9 @@ func Judge(e Evidence) (certification.Record, error) {
 	tried := worthOf(e.Pair.Contract).mutation
 	record.Mutation = &tried
 	record.Parameters = e.parameters()
-	record.ServedModels, record.Fingerprints = e.account.models.list(), e.account.prints.list()
-	if record.Verdict == certification.Certified {
-		record.ServedModels = e.provenModels()
+	record.ServedModels, record.Fingerprints = e.models(), e.account.prints.list()
+	if model := e.provenModel(); record.Verdict == certification.Certified && model != "" {
+		record.ServedModels = []string{model}
 	}
 	record.Warnings = append(e.warnings(record), judgement.Remarks...)
 	if why := e.notLive(); why != "" {
@@ -45,13 +45,13 @@ func Judge(e Evidence) (certification.Record, error) {
 // judgement may be asked for while evidence still comes in.
 func (e Evidence) judgement() certification.Judgement {
 	e.account.render()
-	return e.account.tally.Judge(certification.Circumstances{
+	return e.ofOneModel(e.account.tally.Judge(certification.Circumstances{
 		Checks:             e.census(),
 		Deadline:           e.Pair.Timeout,
 		Enforcement:        e.enforcement(),
 		Unprobed:           e.unprobed(),
 		RequireEnforcement: e.Pair.Contract.Requires(contracts.RequireEnforcement),
-	})
+	}))
 }
 
 // heading is what a record says before anything was judged.

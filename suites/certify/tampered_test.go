@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -290,9 +289,10 @@ func TestRolesPerModel(t *testing.T) {
 }
 
 // Of a mixture one model is certified at most: the one that was seen to obey the system message, where its own
-// answers are enough, else the one that gave most good ones.
+// answers are enough.
 func TestAMixtureProvesOneModel(t *testing.T) {
 	const half = `thresholds: {prompt: 1.0, structure: 0.5, business: 0.5, round_trip: 0.5}`
+	const low = `thresholds: {prompt: 1.0, structure: 0.3, business: 0.3, round_trip: 0.5}`
 	for _, row := range []struct {
 		name       string
 		every      int64
@@ -300,16 +300,19 @@ func TestAMixtureProvesOneModel(t *testing.T) {
 		canary     bool   // it was the other model that answered the canary and the probes
 		wrong      bool   // and its answers are
 		thresholds string
-		proven     []string
+		proven     string // "" = none, and the run is inconclusive
 	}{
-		{name: "few answers", every: 5, other: "other", proven: []string{"faithful"}},
-		{name: "as many", every: 2, other: "other", proven: []string{"faithful"}},
-		{name: "enough answers", every: 5, other: "other", thresholds: half, proven: []string{"faithful"}},
-		{name: "enough answers, and the canary", every: 5, other: "other", canary: true, thresholds: half, proven: []string{"other"}},
-		{name: "the canary, and too few answers", every: 5, other: "other", canary: true, proven: []string{"faithful"}},
-		{name: "the canary, and all else is wrong", every: 5, other: "other", canary: true, wrong: true, thresholds: half, proven: []string{"faithful"}},
-		{name: "as many, and they are wrong", every: 2, other: "other", wrong: true, thresholds: `thresholds: {prompt: 1.0, structure: 0.3, business: 0.5, round_trip: 0.5}`, proven: []string{"faithful"}},
-		{name: "without a name", every: 5, proven: []string{"faithful"}},
+		{name: "few answers", every: 5, other: "other", proven: "faithful"},
+		{name: "as many", every: 2, other: "other"},
+		{name: "enough answers", every: 5, other: "other", thresholds: half, proven: "faithful"},
+		{name: "enough answers, and the canary", every: 5, other: "other", canary: true, thresholds: half, proven: "other"},
+		{name: "the canary, and too few answers", every: 5, other: "other", canary: true},
+		{name: "the canary alone", every: 1000, other: "other", canary: true},
+		{name: "the canary, and all else is wrong", every: 5, other: "other", canary: true, wrong: true, thresholds: half},
+		{name: "wrong answers", every: 3, other: "other", wrong: true, thresholds: low, proven: "faithful"},
+		{name: "every second case", every: 2, other: "other", thresholds: low},
+		{name: "without a name", every: 5, proven: "faithful"},
+		{name: "without a name, as many", every: 2},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g, w := NewWithT(t), newWorld(t)
@@ -336,15 +339,20 @@ func TestAMixtureProvesOneModel(t *testing.T) {
 			options := w.options()
 			options.Complete = true
 			record, _ := w.certify(pair, options)
+			if row.proven == "" {
+				g.Expect(record.Verdict).To(Equal(certification.Inconclusive), "%+v", record.Dimensions)
+				why, _ := record.WhyInconclusive()
+				g.Expect(why.Reason).To(Equal("several_models"))
+				return
+			}
 			g.Expect(record.Verdict).To(Equal(certification.Certified), "%+v", record.Dimensions)
-			g.Expect(record.ServedModels).To(Equal(row.proven))
+			g.Expect(record.ServedModels).To(HaveExactElements(row.proven))
 			if row.other == "" {
 				g.Expect(record.Warnings).To(ContainElement(And(HaveField("Reason", "served_model_unknown"), HaveField("Count", BeNumerically(">", 4)))))
 				return
 			}
-			others := slices.DeleteFunc([]string{"faithful", "other"}, func(model string) bool { return model == row.proven[0] })
 			g.Expect(record.Warnings).To(ContainElement(And(HaveField("Reason", "several_models"),
-				HaveField("Detail", HaveSuffix(fmt.Sprintf("count as other models than certified: %q", others[0]))))))
+				HaveField("Detail", HaveSuffix(fmt.Sprintf("whatever is not %q counts as another model than certified", row.proven))))))
 		})
 	}
 }

@@ -1,7 +1,6 @@
 package certify
 
 import (
-	"cmp"
 	"fmt"
 	"net"
 	"net/netip"
@@ -19,7 +18,6 @@ import (
 const (
 	warningNotEnforced       = "schema_not_enforced" // the schema was sent, and nothing shows that the provider enforces it
 	warningAlias             = "model_alias"         // the model's name stands for another one, which may change
-	warningSeveral           = "several_models"      // more than one model served the run
 	warningFingerprints      = "several_fingerprints"
 	warningNotLive           = "not_live"              // declared as live, and answered by this machine or a simulator
 	warningRetried           = "retried_calls"         // calls ended in provider trouble, and were made again
@@ -92,8 +90,12 @@ func (e Evidence) warnings(record certification.Record) []certification.Finding 
 	case certification.Complied:
 		warn(warningNotEnforced, "the target kept to the schema also where it was not sent: whether the provider enforces it cannot be seen")
 	}
-	if models := e.account.models.list(); len(models) > 1 {
-		warn(warningSeveral, fmt.Sprintf("%d models answered: %q", len(models), models)+e.unprovenModels(record))
+	if models := e.models(); len(models) > 1 {
+		detail := fmt.Sprintf("%d models answered: %q", len(models), models)
+		if record.Verdict == certification.Certified {
+			detail += fmt.Sprintf("; whatever is not %q counts as another model than certified", e.provenModel())
+		}
+		warn(certification.FindingSeveralModels, detail)
 	} else if len(models) == 1 && models[0] != record.Target.Model {
 		warn(warningAlias, fmt.Sprintf("%s is served by %s, and may be served by another one tomorrow", record.Target.Model, models[0]))
 	}
@@ -108,37 +110,6 @@ func (e Evidence) warnings(record certification.Record) []certification.Finding 
 		warn(warningFingerprints, fmt.Sprintf("%d configurations of the provider answered: %q", len(prints), prints))
 	}
 	return slices.Concat(found, e.retried(record), e.unproven(record), e.exposed())
-}
-
-// provenModels are those that a record is a proof of. Where several models answered that is one: the one that
-// obeyed the system message, if its own answers prove the thresholds, else the one that gave most good answers. The
-// others may stand in no more than one that never answered.
-func (e Evidence) provenModels() []string {
-	models, answers := e.account.models.list(), e.account.answers
-	if len(models) < 2 {
-		return models
-	}
-	if e.Canary != nil {
-		obeyed := e.Canary.reading(e.Pair).outcome.ServedModel
-		if obeyed != "" && answers[obeyed].proves(e.Pair.Contract.Thresholds) {
-			return []string{obeyed}
-		}
-	}
-	return []string{slices.MaxFunc(models, func(a, b string) int { return cmp.Compare(answers[a].good, answers[b].good) })}
-}
-
-// unprovenModels are those that answered and are not among the record's.
-func (e Evidence) unprovenModels(record certification.Record) string {
-	var few []string
-	for _, model := range e.account.models {
-		if !slices.Contains(record.ServedModels, model) {
-			few = append(few, fmt.Sprintf("%q", model))
-		}
-	}
-	if few == nil {
-		return ""
-	}
-	return "; nothing proves them alone, so that they count as other models than certified: " + strings.Join(few, ", ")
 }
 
 // retried says that the provider did not answer every call, whatever became of the samples.

@@ -211,6 +211,7 @@ func (p *program) explain(v verdict) string {
 		}
 		text.WriteString(d.lines())
 	}
+	p.explainWarnings(&text, v)
 	return text.String()
 }
 
@@ -219,14 +220,18 @@ func (p *program) explainYes(v verdict) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s: %s may stand in under %s until %s (%s left; certification %s, %s)\n",
 		p.paint(good, "yes"), v.Target, v.Contract, stamp(*v.ExpiresAt), remaining(v.left), *v.CertificationID, *v.Source)
-	for _, each := range v.WarningDetails {
-		fmt.Fprintf(&text, "  %s: %s\n", p.paint(strong, string(each.Warning)), visible(each.Meaning))
-		text.WriteString(each.lines())
-	}
+	p.explainWarnings(&text, v)
 	for _, found := range v.RecordWarnings {
 		fmt.Fprintf(&text, "  %s: %s\n", p.paint(strong, visible(found.Reason)), visible(found.Detail))
 	}
 	return text.String()
+}
+
+func (p *program) explainWarnings(text *strings.Builder, v verdict) {
+	for _, each := range v.WarningDetails {
+		fmt.Fprintf(text, "  %s: %s\n", p.paint(strong, string(each.Warning)), visible(each.Meaning))
+		text.WriteString(each.lines())
+	}
 }
 
 // happened is an event in one line: when, why, and what people should know of it.

@@ -66,12 +66,12 @@ var remedyRows = []struct {
 	{reason: certification.ReasonRejected, change: func(of *patient) {
 		of.record.Dimensions = []certification.Dimension{
 			{Name: "structure", Status: certification.StatusPassed, Successes: 40, Samples: 40},
-			{Name: "business", Status: certification.StatusFailed, Samples: 40, Findings: []certification.Finding{{Reason: "the urgency", Count: 30}, {Reason: "another", Count: 10}}},
+			{Name: "business", Status: certification.StatusFailed, Samples: 40, Findings: []certification.Finding{{Reason: "the urgency", Count: 30, Detail: "expected high"}, {Reason: "another", Count: 10}}},
 			{Name: "round_trip", Status: certification.StatusFailed, Successes: 9, Samples: 40},
 			{Name: "prompt", Status: certification.StatusFailed, Successes: 1, Samples: 2, Findings: []certification.Finding{{Reason: "not_verified", Count: 5}, {Reason: "system_prompt_ignored", Count: 1}}},
 		}
 	}, want: remedy{
-		Fix:  "mend what failed, in the contract, in the target's profile or at the target: business, 0 of 40 (the urgency); round trip, 9 of 40; prompt, 1 of 2 (system_prompt_ignored)",
+		Fix:  "mend what failed, in the contract, in the target's profile or at the target: business, 0 of 40 (the urgency, expected high); round trip, 9 of 40; prompt, 1 of 2 (system_prompt_ignored)",
 		Then: certifyPair, See: showRecord}},
 	{reason: certification.ReasonInconcl, change: func(of *patient) { of.record = nil },
 		want: remedy{Fix: certifyPair, See: "fallproof certifications list --contract support-triage --target sim/org/m"}},
@@ -91,7 +91,7 @@ var remedyRows = []struct {
 	}},
 	{reason: certification.ReasonInconcl, name: "a quota", change: unseen(certification.Finding{Reason: "provider_trouble", Count: 9, Cause: "rate_limited"}), want: remedy{
 		Meaning: "no run of it could be judged: provider_trouble",
-		Fix:     "in fallproof.yaml: a lower concurrency under providers.sim; and where the account's quota is used up, have it raised", Then: certifyPair, See: showRecord,
+		Fix:     "in fallproof.yaml: a lower concurrency under providers.sim, or wait; and where the account's quota is used up, have it raised", Then: certifyPair, See: showRecord,
 	}},
 	{reason: certification.ReasonInconcl, name: "too slow", change: unseen(certification.Finding{Reason: "provider_trouble", Count: 9, Cause: "timeout"}), want: remedy{
 		Meaning: "no run of it could be judged: provider_trouble",
@@ -102,7 +102,7 @@ var remedyRows = []struct {
 	}},
 	{reason: certification.ReasonInconcl, name: "no model answered", change: unseen(certification.Finding{Reason: "provider_trouble", Count: 9, Cause: "malformed"}), want: remedy{
 		Meaning: "no run of it could be judged: provider_trouble",
-		Fix:     "in fallproof.yaml: a base_url under providers.sim that leads to the model; or mend what stands in front of it and answered instead", Then: certifyPair, See: showRecord,
+		Fix:     "in fallproof.yaml: see what answered: the base_url under providers.sim may lead elsewhere, something in front of the model may have answered, or the account lacks a right", Then: certifyPair, See: showRecord,
 	}},
 	{reason: certification.ReasonInconcl, name: "a redirect", change: unseen(certification.Finding{Reason: "provider_trouble", Count: 9, Cause: "redirect"}), want: remedy{
 		Meaning: "no run of it could be judged: provider_trouble",
@@ -134,6 +134,8 @@ var remedyRows = []struct {
 	{reason: certification.Expired, want: remedy{Fix: certifyPair, See: showRecord}},
 	{reason: certification.Revoked, want: remedy{Fix: certifyPair, See: showRecord}},
 	{reason: certification.ContractChanged, want: remedy{Fix: certifyPair, See: showRecord}},
+	{reason: certification.ProfileChanged, name: "without a record of this proof", change: func(of *patient) { of.record = nil },
+		want: remedy{Fix: certifyPair, See: "fallproof certifications list --contract support-triage --target sim/org/m"}},
 	{reason: certification.ProfileChanged, want: remedy{Fix: certifyPair, See: showRecord}},
 	{reason: certification.Suspended, want: remedy{Fix: certifyPair, Or: "fallproof certify --requested", See: showRecord}},
 	{reason: certification.Suspended, name: "outside the routes, where --requested does not look", change: func(of *patient) { of.role = failover.RoleOther },

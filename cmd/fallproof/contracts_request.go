@@ -29,7 +29,7 @@ type shownRequest struct {
 	Method        string            `json:"method"`
 	URL           string            `json:"url"`
 	Header        map[string]string `json:"header"`
-	Body          string            `json:"body"` // byte for byte as it would be sent
+	Body          string            `json:"body"` // byte for byte as it would be sent, but for keys
 	InputTokens   *int              `json:"input_tokens"`
 	Tokenizer     string            `json:"tokenizer"`
 	OutputTokens  *int              `json:"output_tokens"` // at most
@@ -89,7 +89,8 @@ func preview(c *config.Config, pair certify.Pair, each contracts.Case) (shownReq
 	if err != nil {
 		return shown, err
 	}
-	shown.URL, shown.Body = address, string(body)
+	hidden := c.Scrubber() // a base_url or an input may hold a key
+	shown.URL, shown.Body = hidden.Text(address), hidden.Text(string(body))
 	for name := range header {
 		shown.Header[name] = header.Get(name)
 	}

@@ -61,6 +61,8 @@ func remedyFor(reason certification.Reason, of patient) remedy {
 		if failed := of.failed(); failed != "" {
 			r.Fix, r.Then = "mend what failed, in the contract, in the target's profile or at the target: "+failed, of.certify()
 		}
+	case certification.ContractChanged, certification.ProfileChanged:
+		r.See = cmp.Or(r.See, of.command("certifications list "+of.pair())) // no record is this proof's
 	case certification.Suspended:
 		if of.role != failover.RoleOther {
 			r.Or = of.command("certify --requested") // takes the pairs of the routes
@@ -134,7 +136,11 @@ func (of patient) failed() string {
 		}
 		figure := seenOf(d)
 		if why, ok := d.Why(); ok {
-			figure += fmt.Sprintf(" (%s)", why.Reason)
+			figure += " (" + why.Reason
+			if why.Detail != "" {
+				figure += ", " + why.Detail
+			}
+			figure += ")"
 		}
 		list = append(list, figure)
 	}

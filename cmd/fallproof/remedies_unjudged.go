@@ -56,7 +56,10 @@ var mends = map[string]func(of patient) string{
 		return fmt.Sprintf("mend the key that providers.%s is called with, or its account there", of.target.Provider)
 	},
 	string(providers.ReasonRateLimited): func(of patient) string {
-		return of.configure("a lower concurrency under providers.%s; and where the account's quota is used up, have it raised", of.target.Provider)
+		return of.configure("a lower concurrency under providers.%s, or wait; and where the account's quota is used up, have it raised", of.target.Provider)
+	},
+	certify.ReasonNotFresh: func(of patient) string {
+		return of.configure("a base_url under providers.%s without a cache in front, or turn that off: only fresh answers are evidence", of.target.Provider)
 	},
 	string(providers.ReasonTimeout): func(of patient) string {
 		return of.configure("a longer timeout under providers.%s, where its answers take so long", of.target.Provider)
@@ -64,8 +67,8 @@ var mends = map[string]func(of patient) string{
 	string(providers.ReasonRedirect): func(of patient) string {
 		return of.configure("a base_url under providers.%s that answers by itself: a redirect is never followed", of.target.Provider)
 	},
-	string(providers.ReasonRejected):  noModel,
-	string(providers.ReasonMalformed): noModel,
+	string(providers.ReasonRejected):  elsewhere,
+	string(providers.ReasonMalformed): elsewhere,
 	string(providers.ReasonNotSent): func(of patient) string {
 		return of.configure("a base_url under providers.%s that can be reached from here", of.target.Provider)
 	},
@@ -83,9 +86,10 @@ var mends = map[string]func(of patient) string{
 	},
 }
 
-// noModel is for answers that are no model's.
-func noModel(of patient) string {
-	return of.configure("a base_url under providers.%s that leads to the model; or mend what stands in front of it and answered instead", of.target.Provider)
+// elsewhere is for answers that say nothing of the model, or of what it was sent.
+func elsewhere(of patient) string {
+	return of.configure("see what answered: the base_url under providers.%s may lead elsewhere, something in front of the model may have answered, or the account lacks a right",
+		of.target.Provider)
 }
 
 // certifyWith asks for as many samples as would have proven the record's thresholds, had all been good.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/fallproof/fallproof/contracts"
 	"github.com/fallproof/fallproof/contracts/prompt"
+	"github.com/fallproof/fallproof/contracts/value"
 	"github.com/fallproof/fallproof/providers"
 )
 
@@ -29,12 +30,34 @@ func At(c *contracts.Contract, target providers.Target, profile providers.Profil
 			l.at(path, Warning, "at %s: not verified: %s", target, f.words())
 		}
 	}
+	l.answersFit(target, profile, count)
 	if profile.StructuredOutput == providers.StructuredJSONSchema {
 		if refused := strictWarnings(c.Schema); len(refused) > 0 {
 			l.report(c.SchemaFile, 0, Warning, "at %s the schema is sent as strict, and %d of its features may be refused; first: %s", target, len(refused), refused[0])
 		}
 	}
 	return l.problems
+}
+
+// answersFit holds the expected answers, as short as JSON can be, against the most that may be answered.
+func (l *linter) answersFit(target providers.Target, profile providers.Profile, count prompt.Counter) {
+	said := func(content string) (tokens int, counted bool) {
+		tokens, counted, err := count(profile, []providers.Message{{Role: "user", Content: content}})
+		return tokens, counted && err == nil
+	}
+	overhead, counted := said("")
+	limit := l.c.Sampling.MaxOutputTokens
+	if !counted || limit == 0 {
+		return
+	}
+	for _, each := range l.c.Cases {
+		if each.Expected == nil {
+			continue
+		}
+		if n, ok := said(string(value.Encode(each.Expected))); ok && n-overhead > limit {
+			l.report(each.File, 0, Error, "at %s: the expected answer takes %d tokens, and max_output_tokens is %d: it would be cut", target, n-overhead, limit)
+		}
+	}
 }
 
 // Renders reports whether [Lint] finds nothing wrong with the prompts for a target.

@@ -1,6 +1,7 @@
 package lint_test
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -15,10 +16,10 @@ import (
 // What a target makes of a contract is told before it is asked.
 func TestAt(t *testing.T) {
 	const loose = `{"type": "object", "properties": {"total": {"type": "number"}, "note": {"type": "string", "minLength": 1}}, "required": ["total"]}`
-	load := func(yaml, schema string) *contracts.Contract {
+	load := func(yaml, schema, expected string) *contracts.Contract {
 		c, err := contracts.Load(fstest.MapFS{
 			"total/contract.yaml": {Data: []byte(yaml)}, "total/schema.json": {Data: []byte(schema)},
-			"total/cases/one.yaml": {Data: []byte("name: one\ninput: {a: 1, b: 2}\nexpected: {total: 3}\n")},
+			"total/cases/one.yaml": {Data: []byte("name: one\ninput: {a: 1, b: 2}\nexpected: " + expected + "\n")},
 			"total/cases/two.yaml": {Data: []byte("name: two\ninput: {a: 1, b: 3}\n")},
 		}, "total")
 		if err != nil {
@@ -27,13 +28,18 @@ func TestAt(t *testing.T) {
 		return c
 	}
 	counted := func(_ providers.Profile, messages []providers.Message) (int, bool, error) {
-		return 100 * len(messages), true, nil
+		tokens := 100 * len(messages)
+		if strings.HasPrefix(messages[0].Content, `{"note"`) { // an expected answer
+			tokens += 51
+		}
+		return tokens, true, nil
 	}
 	none := func(providers.Profile, []providers.Message) (int, bool, error) { return 0, false, nil }
 	for _, row := range []struct {
 		name, target, yaml, schema string
 		profile                    providers.Profile
 		uncounted                  bool
+		expected                   string
 		want                       []string
 	}{
 		{name: "all well", target: "alpha/a", yaml: contractYAML, schema: schemaJSON, profile: providers.Profile{ContextWindow: 250}},
@@ -47,6 +53,9 @@ func TestAt(t *testing.T) {
 		{name: "a variant that does not", target: "beta/b", yaml: contractYAML, schema: schemaJSON, profile: providers.Profile{ContextWindow: 149}, want: []string{
 			`contract.yaml:7: error: at beta/b: case "one" and 1 more: 100 tokens and 50 for the answer: the window is 149`}},
 		{name: "a fault of every target's", target: "alpha/a", yaml: strings.Replace(contractYAML, "{{ .b }}\"", "{{ .c }}\"", 1), schema: schemaJSON, uncounted: true},
+		{name: "an answer that would be cut", target: "alpha/a", yaml: contractYAML, schema: schemaJSON, expected: "{total: 3, note: long}",
+			profile: providers.Profile{ContextWindow: 250}, want: []string{
+				"cases/one.yaml: error: at alpha/a: the expected answer takes 51 tokens, and max_output_tokens is 50: it would be cut"}},
 		{name: "no tokenizer", target: "alpha/a", yaml: contractYAML, schema: schemaJSON, uncounted: true, want: []string{
 			"contract.yaml:3: warning: at alpha/a: not verified: no tokenizer is declared: the prompt was not counted"}},
 		{name: "no tokenizer where tokens are required", target: "alpha/a", yaml: contractYAML + "require: [tokens]\n", schema: schemaJSON, uncounted: true, want: []string{
@@ -61,7 +70,7 @@ func TestAt(t *testing.T) {
 				count = none
 			}
 			got := []string{}
-			for _, p := range lint.At(load(row.yaml, row.schema), target, row.profile.WithDefaults(), count) {
+			for _, p := range lint.At(load(row.yaml, row.schema, cmp.Or(row.expected, "{total: 3}")), target, row.profile.WithDefaults(), count) {
 				got = append(got, p.String())
 			}
 			g.Expect(got).To(ConsistOf(row.want))

@@ -174,7 +174,7 @@ func notFresh(o certification.Observation, why string) certification.Observation
 	if o.Kind != certification.Answered || why == "" {
 		return o
 	}
-	return certification.Observation{Case: o.Case, Index: o.Index, Kind: certification.Trouble, Reason: reasonNotFresh, Detail: why, Lost: o.Lost}
+	return certification.Observation{Case: o.Case, Index: o.Index, Kind: certification.Trouble, Reason: ReasonNotFresh, Detail: why, Lost: o.Lost}
 }
 
 func good(o certification.Observation) bool {

@@ -2,7 +2,9 @@ package certify_test
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -105,6 +107,10 @@ func TestAReplayIsJudgedAsItsRun(t *testing.T) {
 			sameJudgement(t, g, second.Records[0], first.Records[0])
 		})
 	}
+	keyed := w.pair("support-triage", "faithful") // a key in a prompt, and one in the address, are in no cassette
+	prompted := fmt.Sprint(keyed.Contract.Cases[1].Input["message"])[:20]
+	inPath := proxy{}.start(t, http.StripPrefix("/a-key-in-the-path", w.simulator.Simulator))
+	row("keys in prompt and address", at(t, keyed, strings.Replace(inPath, "/v1", "/a-key-in-the-path/v1", 1), "", "a-key-in-the-path", prompted), true)
 	for _, kind := range []simulator.Kind{ // one for each shape that an exchange can have
 		simulator.Faithful, simulator.Plausible, simulator.Chatty, simulator.Truncating, simulator.Flaky, simulator.Silent, simulator.Dropping,
 		simulator.HalfBody, simulator.RateLimited, simulator.Error200, simulator.Redirecting, simulator.Unauthorized, simulator.Looping,

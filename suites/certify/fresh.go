@@ -12,8 +12,8 @@ import (
 	"github.com/fallproof/fallproof/providers/openai"
 )
 
-// reasonNotFresh: the answer came out of a cache. It shows what the target said once, not what it says.
-const reasonNotFresh = "not_fresh"
+// ReasonNotFresh: the answer came out of a cache. It shows what the target said once, not what it says.
+const ReasonNotFresh = "not_fresh"
 
 // sameAnswerAfter is how far apart two calls must be before equal answers, down to id and creation
 // time, are taken for one answer served twice. Servers that give every answer one id and count time in

@@ -65,15 +65,15 @@ func TestPairsKnowEveryKey(t *testing.T) {
 	g.Expect(ex.Header.Get("Server")).To(Equal("[redacted]"))
 }
 
-// A replay needs no key, and reads none.
-func TestRecordedPairsReadNoKey(t *testing.T) {
+// A replay needs no key; such as are there are known, since its cassettes were written without them.
+func TestRecordedPairsNeedNoKey(t *testing.T) {
 	g := NewWithT(t)
-	cfg := withKeys(t, "https://alpha.example/v1", func(name string) { g.Expect(name).NotTo(HaveSuffix("_KEY")) })
+	cfg := withKeys(t, "https://alpha.example/v1", func(string) {})
 	pairs, release, err := certify.Pairs(cfg, certify.Selection{Recorded: true})
 	g.Expect(err).NotTo(HaveOccurred())
 	defer release()
 	g.Expect(pairs).To(HaveLen(2))
-	g.Expect(pairs[0].Scrub.Text(alphasKey)).To(Equal(alphasKey))
+	g.Expect(pairs[0].Scrub.Text(alphasKey)).To(Equal("[redacted]"))
 }
 
 // A request that cannot be built says nothing about the target: nobody was called.

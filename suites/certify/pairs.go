@@ -18,7 +18,7 @@ type Selection struct {
 	Provider string
 	Target   string // names a pair even where no route does
 	Contract string
-	Recorded bool // of a replay: the pairs call nobody, and no key is read
+	Recorded bool // of a replay: the pairs call nobody, and no key need be there
 }
 
 func (s Selection) String() string {
@@ -74,12 +74,12 @@ func recordedPairs(cfg *config.Config, selection Selection) ([]Pair, error) {
 	if err != nil {
 		return nil, err
 	}
-	pairs := make([]Pair, len(named))
+	pairs, keys := make([]Pair, len(named)), cfg.Scrubber() // of such keys as are there: today's requests are compared without them
 	for i, n := range named {
 		if pairs[i], err = n.pair(cfg); err != nil {
 			return nil, err
 		}
-		pairs[i].Client = nobody{}
+		pairs[i].Client, pairs[i].Scrub = nobody{}, keys
 	}
 	return pairs, nil
 }

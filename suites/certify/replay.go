@@ -111,7 +111,7 @@ func (c *collector) playable(missing []slot, follow *follower) ([]slot, []certif
 	case len(changed) > 0:
 		return nil, []certification.Finding{{
 			Reason: reasonChanged, Count: len(changed), Case: changed[0].title(), Sample: changed[0].index,
-			Detail: "the contract changed since it was recorded, or the target's profile: another request would be sent now; record again",
+			Detail: "another request would be sent now; the contract changed since it was recorded, or the target's profile (record again), or it holds a key that is not set here",
 		}}
 	case len(due) == 0 && len(absent) > 0 && !follow.spent() && follow.verdict() == certification.Inconclusive:
 		return nil, []certification.Finding{{
@@ -158,7 +158,7 @@ func (c *collector) played(where slot) (Sample, error) {
 		}
 		request.AttemptID = c.tape.AttemptID(call)
 		address, body, unsendable := draft(c.pair.Profile, request)
-		recorded, err := c.tape.Play(call, address, body)
+		recorded, err := c.tape.Play(call, c.pair.Scrub.Text(address), c.pair.Scrub.Bytes(body))
 		switch {
 		case unsendable != nil && c.tape.Has(call):
 			return sample, fmt.Errorf("%w: %w", cassettes.ErrChanged, unsendable)

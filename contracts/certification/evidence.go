@@ -1,7 +1,6 @@
 package certification
 
 import (
-	"net/http"
 	"time"
 
 	"github.com/fallproof/fallproof/providers"
@@ -89,14 +88,14 @@ type Lost struct {
 	Reason string
 	Detail string
 	Took   time.Duration
-	Status int  // of the answer that turned it away; 0 = none
+	Down   bool // turned away by a 503: an overload, and no matter of how many calls there were
 	Late   bool // no whole answer came by the soft deadline: the service would have called the attempt unknown
 }
 
 // throttled is a call that was turned away because of how many there were: that says something about whoever
 // called, and nothing about the provider. A 503 that names a time to come back is an overload all the same.
 func (l Lost) throttled() bool {
-	return l.Reason == string(providers.ReasonRateLimited) && l.Status != http.StatusServiceUnavailable
+	return l.Reason == string(providers.ReasonRateLimited) && !l.Down
 }
 
 // ObservationKind divides samples by what they can say about the target.

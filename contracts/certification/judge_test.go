@@ -277,20 +277,20 @@ func TestJudgeSaysWhyNot(t *testing.T) {
 func TestTriesDrawOnTheBudget(t *testing.T) {
 	for _, row := range []struct {
 		reason  string
-		status  int
+		down    bool
 		samples int
 		verdict certification.Verdict
 	}{
-		{"timeout", 0, 4, certification.Certified}, {"timeout", 0, 5, certification.Inconclusive},
-		{"server_error", 500, 5, certification.Inconclusive}, {"connection_lost", 0, 5, certification.Inconclusive},
-		{"rate_limited", 429, 40, certification.Certified}, {"rate_limited", 503, 5, certification.Inconclusive},
+		{"timeout", false, 4, certification.Certified}, {"timeout", false, 5, certification.Inconclusive},
+		{"server_error", false, 5, certification.Inconclusive}, {"connection_lost", false, 5, certification.Inconclusive},
+		{"rate_limited", false, 40, certification.Certified}, {"rate_limited", true, 5, certification.Inconclusive},
 	} {
 		g := NewWithT(t)
 		e := evidence(40)
 		progress := certification.NewProgress(40, names, e.Thresholds)
 		for i := range e.Samples {
 			if i < row.samples {
-				once := certification.Lost{Reason: row.reason, Detail: "status", Status: row.status}
+				once := certification.Lost{Reason: row.reason, Detail: "status", Down: row.down}
 				e.Samples[i].Lost = []certification.Lost{once, once}
 			}
 			progress.Add(e.Samples[i])

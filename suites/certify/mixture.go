@@ -82,22 +82,21 @@ func (e Evidence) provenModel() string {
 // ofOneModel certifies no mixture: where several models answered, or some answers do not say which did, one of
 // them has to prove everything by its own answers, and no other may have answered a call that is made only once.
 func (e Evidence) ofOneModel(j certification.Judgement) certification.Judgement {
-	answers, aside := e.account.answers, e.asideModels()
-	model := e.provenModel()
-	alone := len(answers) < 2 && (len(aside) == 0 || len(aside) == 1 && aside[0] == model)
-	if _, answered := answers[model]; alone && answered || j.Verdict != certification.Certified {
-		return j
-	}
-	if others := slices.DeleteFunc(slices.Clone(aside), func(name string) bool { return name == model }); len(others) == 0 && answers[model].proves(e.Pair.Contract) {
+	answers, model := e.account.answers, e.provenModel()
+	strangers := slices.ContainsFunc(e.asideModels(), func(name string) bool { return name != model })
+	_, answered := answers[model]
+	unmixed := answered && len(answers) == 1
+	if j.Verdict != certification.Certified || !strangers && (unmixed || answers[model].proves(e.Pair.Contract)) {
 		return j
 	}
 	for i, d := range j.Dimensions {
 		if d.Name == certification.DimensionRoundTrip {
-			j.Dimensions[i].Status = certification.StatusNotJudged
-			j.Dimensions[i].Findings = append(d.Findings, certification.Finding{
+			d.Status = certification.StatusNotJudged
+			d.Findings = append(d.Findings, certification.Finding{
 				Reason: certification.FindingSeveralModels, Count: max(2, len(answers), len(e.models())), Detail: oneLine(fmt.Sprintf(
-					"several models answered, and %q, which answered the canary or most, proves the contract by none of its own answers alone: %s", model, e.shares())),
+					"several models answered, and the own answers of %q, which answered the canary or most, do not prove the contract: %s", model, e.shares())),
 			})
+			j.Dimensions[i] = d
 		}
 	}
 	j.Verdict = certification.VerdictOf(j.Dimensions)

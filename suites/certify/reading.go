@@ -1,6 +1,7 @@
 package certify
 
 import (
+	"net/http"
 	"time"
 
 	"github.com/fallproof/fallproof/contracts/certification"
@@ -45,7 +46,7 @@ func (s Sample) lost(p Pair, last reading) []certification.Lost {
 func (s Seen) lost(read reading, deadline time.Duration) certification.Lost {
 	took := s.Finished.Sub(s.Started)
 	return certification.Lost{
-		Reason: string(read.outcome.Reason), Detail: read.outcome.Detail, Took: took, Status: s.Status,
+		Reason: string(read.outcome.Reason), Detail: read.outcome.Detail, Took: took, Down: s.Status == http.StatusServiceUnavailable,
 		Late: read.outcome.Reason == providers.ReasonTimeout || deadline > 0 && took > deadline,
 	}
 }

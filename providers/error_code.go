@@ -3,6 +3,7 @@ package providers
 import (
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -105,6 +106,8 @@ func codesIn(raw jsontext.Value, depth int) []string {
 		for _, name := range codeMembers {
 			if code, ok := stringIn(members[name]); ok {
 				codes = append(codes, code)
+			} else if members[name].Kind() == '0' {
+				codes = append(codes, members[name].String())
 			}
 		}
 		inside = []jsontext.Value{members["error"], members["innererror"], members["details"]}
@@ -117,12 +120,13 @@ func codesIn(raw jsontext.Value, depth int) []string {
 
 // requestParts are the parts of a request by the names that its formats give them, and by those that people do.
 // A model is named in availability notices, too: it counts where the error denies that there is such a model.
-var requestParts = regexp.MustCompile(`(?i)(?:^|[^a-z])(?:messages|roles?|system (?:message|prompt|instruction)|prompts?|extra inputs|` +
+var requestParts = regexp.MustCompile(`(?i)(?:^|[^a-z])(?:messages|roles?|(?:system|developer) (?:message|prompt|instruction)|prompts?|extra inputs|` +
 	`input[ _]?tokens|context[ _-]?(?:length|window|size)|max_(?:completion_|output_|new_)?tokens|temperature|response_?format|` +
-	`json_?(?:schema|object|mode)|schemas?|formats?|(?:chat )?template|grammar|parameters?|params?|` +
+	`json[ _]?(?:schema|object|mode)|schemas?|formats?|(?:chat )?template|grammar|parameters?|params?|` +
 	`(?:un(?:known|recognized|supported)|cannot find|required) (?:request )?(?:field|argument|name)|` +
 	`(?:deployment|model)s?[ _]?not[ _]?found|(?:unknown|invalid|unsupported|no such)[ _]model|` +
-	`models?[^a-z-].{0,200}\b(?:not (?:exist|found|supported)|deprecated|decommissioned|retired))(?:[^a-z]|$)`)
+	`models?[^a-z-].{0,200}\b(?:not (?:exist|found|supported)|is invalid|deprecated|decommissioned|retired)|` +
+	`(?:work|supported|compatible) with (?:this|the specified) model|model: \S+)(?:[^a-z]|$)`)
 
 var wordBegins = regexp.MustCompile(`([a-z])([A-Z])`)
 
@@ -131,8 +135,12 @@ var wordBegins = regexp.MustCompile(`([a-z])([A-Z])`)
 func namesRequest(body []byte) bool {
 	codes := codesIn(body, 0)
 	for _, code := range codes {
-		switch errorCodes[strings.ToLower(code)].reason {
-		case ReasonUnauthorized, ReasonRateLimited, ReasonServerError:
+		reason := errorCodes[strings.ToLower(code)].reason
+		if status, err := strconv.Atoi(code); err == nil && status >= 400 && status < 600 { // a status of its own, within another one
+			reason = rowFor(status).reason
+		}
+		switch reason {
+		case ReasonUnauthorized, ReasonRateLimited, ReasonServerError, ReasonGatewayTimeout:
 			return false
 		}
 	}
@@ -159,15 +167,29 @@ func whereIn(body []byte) []string {
 		raw, _ := stringIn(shape.Error.Metadata.Raw)
 		places = append(places, raw)
 	}
-	var fast struct {
+	return append(places, locations(body)...)
+}
+
+// locations are those of FastAPI's {"detail": [{"loc": …}]}, which Mistral has in its message.
+func locations(body []byte) []string {
+	type faults struct {
 		Detail []struct {
 			Loc jsontext.Value `json:"loc"`
 		} `json:"detail"`
 	}
-	if json.Unmarshal(body, &fast) == nil {
-		for _, one := range fast.Detail {
-			places = append(places, string(one.Loc))
-		}
+	var bare faults
+	var within struct {
+		Message faults `json:"message"`
+	}
+	if json.Unmarshal(body, &bare) != nil {
+		return nil
+	}
+	var places []string
+	if json.Unmarshal(body, &within) == nil {
+		bare.Detail = append(bare.Detail, within.Message.Detail...)
+	}
+	for _, one := range bare.Detail {
+		places = append(places, string(one.Loc))
 	}
 	return places
 }

@@ -33,8 +33,9 @@ func TargetAtFault(ex Exchange, out Outcome) bool {
 	return false
 }
 
-// endingError is how servers end an answer that they could not bring to its end, e.g. Mistral and OpenRouter.
-const endingError = "error"
+// cutOff are how servers end an answer that they could not bring to its end: Mistral and OpenRouter the first, vLLM
+// the second.
+var cutOff = []string{"error", "abort"}
 
 // isCompletion reports whether a body is a completion, good or bad, by its own format: one without an error that
 // has choices, or is a response that came to its end. It need not be strict JSON to be one.
@@ -57,11 +58,11 @@ func isCompletion(ex Exchange) bool {
 	}
 	var env envelope
 	var choices []choice
-	if json.Unmarshal(body, &env, lenient...) != nil || says(env.Error) || env.Choices == nil {
+	if json.Unmarshal(body, &env, lenient...) != nil || says(env.Error) || env.Choices.Kind() == 0 || env.Choices.Kind() == 'n' { // MiniMax has null beside its own error
 		return false
 	}
 	if json.Unmarshal(env.Choices, &choices, lenient...) != nil || len(choices) == 0 {
 		return true
 	}
-	return !says(choices[0].Error) && !strings.EqualFold(lineIn(choices[0].FinishReason), endingError)
+	return !says(choices[0].Error) && !slices.Contains(cutOff, strings.ToLower(lineIn(choices[0].FinishReason)))
 }

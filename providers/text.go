@@ -96,13 +96,17 @@ func messageOf(value jsontext.Value) string {
 	var nested struct {
 		Message jsontext.Value `json:"message"`
 		Msg     jsontext.Value `json:"msg"` // FastAPI's, and with it that of Mistral and vLLM
+		Detail  jsontext.Value `json:"detail"`
 	}
 	if value.Kind() != '{' || json.Unmarshal(value, &nested) != nil {
 		return ""
 	}
 	text, ok := stringIn(nested.Message)
 	if !ok {
-		text, _ = stringIn(nested.Msg)
+		text, ok = stringIn(nested.Msg)
+	}
+	if !ok && nested.Detail != nil {
+		return messageOf(nested.Detail)
 	}
 	return oneLine(text)
 }

@@ -117,6 +117,17 @@ var remedyRows = []struct {
 		Meaning: "no run of it could be judged: not_probed",
 		Fix:     "take enforcement out of what support-triage requires, where it need not be shown: what sim/org/m answers does not show it", Then: certifyPair, See: showRecord,
 	}},
+	{reason: certification.ReasonInconcl, name: "several models", change: unseen(certification.Finding{Reason: "several_models", Count: 2, Detail: "two"}), want: remedy{
+		Meaning: "no run of it could be judged: several_models, two",
+		Fix:     "name one model that stays, instead of sim/org/m, where its name stands for several; or take more samples, so that the one that answers most proves it alone",
+		Then:    certifyPair, See: showRecord,
+	}},
+	{reason: certification.ReasonInconcl, name: "a case that was lost", change: func(of *patient) {
+		unseen(certification.Finding{Reason: "server_error", Count: 9, Detail: "status 503", Cause: "server_error"})(of)
+		of.unjudged.Dimensions[0].Findings = append(of.unjudged.Dimensions[0].Findings, certification.Finding{Reason: "case_unanswered", Count: 1, Case: "one"})
+	}, want: remedy{
+		Meaning: `no run of it could be judged: server_error, status 503; of case "one" no sample was answered`, Fix: certifyPair, See: showRecord,
+	}},
 	{reason: certification.ReasonInconcl, name: "too few samples", change: func(of *patient) {
 		of.unjudged = &certification.Record{ID: shownID, Planned: 8, SamplesPerCase: 1, Dimensions: []certification.Dimension{
 			{Name: "prompt", Status: certification.StatusPassed, Threshold: 1, Census: true, Successes: 9, Samples: 9},

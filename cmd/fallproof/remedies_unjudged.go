@@ -21,6 +21,9 @@ func unjudged(record certification.Record) string {
 	if why.Detail != "" {
 		said += ", " + why.Detail
 	}
+	if lost, ok := caseLost(record); ok && why.Reason != lost.Reason {
+		said += fmt.Sprintf("; of case %q no sample was answered", lost.Case)
+	}
 	var wrong []string
 	for _, d := range record.Dimensions {
 		if d.Successes < d.Samples {
@@ -31,6 +34,18 @@ func unjudged(record certification.Record) string {
 		said += "; not everything was good that was seen: " + strings.Join(wrong, "; ")
 	}
 	return said
+}
+
+// caseLost is a case, the first where there are several, of which nothing was seen.
+func caseLost(record certification.Record) (certification.Finding, bool) {
+	for _, d := range record.Dimensions {
+		for _, f := range d.Findings {
+			if f.Reason == certification.FindingCaseUnanswered {
+				return f, true
+			}
+		}
+	}
+	return certification.Finding{}, false
 }
 
 // again is how another run may come to be judged. What would only happen again is mended first.
@@ -77,6 +92,9 @@ var mends = map[string]func(of patient) string{
 	},
 	string(providers.ReasonTruncated): func(of patient) string {
 		return fmt.Sprintf("a larger max_output_tokens in the contract %s: the answer was cut", of.contract)
+	},
+	certification.FindingSeveralModels: func(of patient) string {
+		return fmt.Sprintf("name one model that stays, instead of %s, where its name stands for several; or take more samples, so that the one that answers most proves it alone", of.target)
 	},
 	certify.CauseUnclear: func(of patient) string {
 		return fmt.Sprintf("take enforcement out of what %s requires, where it need not be shown: what %s answers does not show it", of.contract, of.target)

@@ -204,6 +204,14 @@ func TestClassifyErrorCodes(t *testing.T) {
 	})
 }
 
+// Each level of an error body is decoded again: a few are read, and not as many as a provider cares to send.
+func TestMessagesAreReadToADepth(t *testing.T) {
+	for levels, want := range map[int]string{1: "status 422: no", 3: "status 422: no", 20: "status 422", 9000: "status 422"} {
+		body := strings.Repeat(`{"detail":`, levels) + `"no"` + strings.Repeat(`}`, levels)
+		gomega.NewWithT(t).Expect(providers.Classify(answered(422, body), providers.Rules{}).Detail).To(gomega.Equal(want), "%d levels", levels)
+	}
+}
+
 func TestClassifyAnswers(t *testing.T) {
 	asked := providers.Rules{ExpectJSON: true}
 	contract := providers.Rules{ExpectJSON: true, Check: agreeing}

@@ -84,11 +84,13 @@ func moderated(body []byte) bool {
 // "innererror": {"code": …}, "details": [{"reason": …}]}}, the same within a list, and bare.
 var codeMembers = []string{"code", "type", "status", "reason"}
 
-const deepestCode = 5
+// deepestError is how deep an error body is read: each level is decoded again, and a body may be nested by the
+// thousand.
+const deepestError = 5
 
 // codesIn lists the codes of an error body, outermost first.
 func codesIn(raw jsontext.Value, depth int) []string {
-	if depth > deepestCode {
+	if depth > deepestError {
 		return nil
 	}
 	var inside []jsontext.Value

@@ -88,7 +88,12 @@ func firstOf(value jsontext.Value) jsontext.Value {
 	return value
 }
 
-func messageOf(value jsontext.Value) string {
+func messageOf(value jsontext.Value) string { return messageWithin(value, 0) }
+
+func messageWithin(value jsontext.Value, depth int) string {
+	if depth > deepestError {
+		return ""
+	}
 	value = firstOf(value)
 	if text, ok := stringIn(value); ok {
 		return oneLine(text)
@@ -106,7 +111,7 @@ func messageOf(value jsontext.Value) string {
 		text, ok = stringIn(nested.Msg)
 	}
 	if !ok && nested.Detail != nil {
-		return messageOf(nested.Detail)
+		return messageWithin(nested.Detail, depth+1)
 	}
 	return oneLine(text)
 }

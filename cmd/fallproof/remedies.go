@@ -136,15 +136,19 @@ func (of patient) failed() string {
 		}
 		figure := seenOf(d)
 		if why, ok := d.Why(); ok {
-			figure += " (" + why.Reason
-			if why.Detail != "" {
-				figure += ", " + why.Detail
-			}
-			figure += ")"
+			figure += " (" + inWords(why) + ")"
 		}
 		list = append(list, figure)
 	}
 	return strings.Join(list, "; ")
+}
+
+// inWords is a finding's reason, and its detail where it has one.
+func inWords(f certification.Finding) string {
+	if f.Detail == "" {
+		return f.Reason
+	}
+	return f.Reason + ", " + f.Detail
 }
 
 // seenOf is a dimension's count in words.

@@ -17,10 +17,7 @@ func unjudged(record certification.Record) string {
 	if !ok {
 		return ""
 	}
-	said := ": " + why.Reason
-	if why.Detail != "" {
-		said += ", " + why.Detail
-	}
+	said := ": " + inWords(why)
 	if lost, ok := caseLost(record); ok && why.Reason != lost.Reason {
 		said += fmt.Sprintf("; of case %q no sample was answered", lost.Case)
 	}

@@ -133,9 +133,10 @@ func (t *tally) judge(r *rate) Dimension {
 	case t.surelyFails(r) && (!lost || t.refuted(r)): // an answer that came at another try is one all the same
 		d.Status = StatusFailed
 	case disturbed:
-		found.add(Finding{Reason: FindingTroubleBudget, Cause: t.commonestTrouble(), Detail: fmt.Sprintf(
+		cause := t.commonestTrouble()
+		found.add(Finding{Reason: FindingTroubleBudget, Cause: cause, Detail: fmt.Sprintf(
 			"samples were lost to it or answered only at another try, mostly for %s; a conclusive run of %d has no more than %d",
-			t.commonestTrouble(), t.planned, troubleBudget(t.planned)),
+			cause, t.planned, troubleBudget(t.planned)),
 		}, t.disturbed)
 		if lost := t.lostCases(); len(lost) > 0 {
 			found.add(t.unanswered(lost), len(lost))

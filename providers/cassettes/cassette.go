@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -52,11 +53,9 @@ type Cassette struct {
 
 // keptHeaders are the headers of an answer that stay. Every other one is left behind: a list of what to
 // hide would miss the next provider's cookie, organisation or echoed credential.
-var keptHeaders = map[string]bool{
-	"Age": true, "Cache-Control": true, "Cf-Cache-Status": true, "Content-Length": true, "Content-Type": true, "Date": true,
-	"Idempotent-Replayed": true, "Retry-After": true, "Server": true, "Via": true, "X-Cache": true, "X-Cache-Hit": true,
-	"X-Litellm-Cache-Hit": true,
-}
+var keptHeaders = slices.Concat([]string{
+	"Age", "Cache-Control", "Content-Length", "Content-Type", "Date", "Retry-After", "Server", "Via",
+}, providers.CacheHeaders)
 
 // The headers of a recorded request are ours: what was really sent there is of no use to anybody, and holds
 // the credentials.
@@ -150,7 +149,7 @@ func encode(of Cassette, each Interaction, scrub secrets.Scrubber) (*cassette.In
 	}
 	header := http.Header{}
 	for field, values := range ex.Header {
-		if !keptHeaders[http.CanonicalHeaderKey(field)] {
+		if !slices.Contains(keptHeaders, http.CanonicalHeaderKey(field)) {
 			continue
 		}
 		for _, value := range values {

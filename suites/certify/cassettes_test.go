@@ -111,6 +111,9 @@ func TestAReplayIsJudgedAsItsRun(t *testing.T) {
 	prompted := fmt.Sprint(keyed.Contract.Cases[1].Input["message"])[:20]
 	inPath := proxy{}.start(t, http.StripPrefix("/a-key-in-the-path", w.simulator.Simulator))
 	row("keys in prompt and address", at(t, keyed, strings.Replace(inPath, "/v1", "/a-key-in-the-path/v1", 1), "", "a-key-in-the-path", prompted), true)
+	for _, name := range providers.CacheHeaders { // else what a cache gave would be replayed as fresh
+		row(name, w.through(t, w.pair("support-triage", "faithful"), proxy{header: http.Header{name: {"HIT"}}}), true)
+	}
 	for _, kind := range []simulator.Kind{ // one for each shape that an exchange can have
 		simulator.Faithful, simulator.Plausible, simulator.Chatty, simulator.Truncating, simulator.Flaky, simulator.Silent, simulator.Dropping,
 		simulator.HalfBody, simulator.RateLimited, simulator.Error200, simulator.Redirecting, simulator.Unauthorized, simulator.Looping,

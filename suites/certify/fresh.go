@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/fallproof/fallproof/providers"
 	"github.com/fallproof/fallproof/providers/openai"
 )
 
@@ -44,14 +45,15 @@ func (f freshness) stale(g grid, s Sample) string {
 	if s.Seen.AttemptID == "" {
 		return ""
 	}
-	why := f.why(g, s)
+	from := originOf(s.Seen.Answer)
+	why := f.why(g, s, from)
 	call := maphash.String(f.seed, s.Seen.AttemptID)
 	if _, known := f.calls[call]; !known {
 		place, _ := g.place(slot{s.Case, s.Index})
 		f.calls[call] = int32(place) //nolint:gosec // a run has fewer samples
 	}
-	if id := drawnID(s.Seen.Answer); id != "" {
-		f.ids[maphash.String(f.seed, id)] = struct{}{}
+	if from.id != "" {
+		f.ids[maphash.String(f.seed, from.id)] = struct{}{}
 	}
 	if !identified(s.Seen.Answer) {
 		return why
@@ -65,20 +67,20 @@ func (f freshness) stale(g grid, s Sample) string {
 	return why
 }
 
-func (f freshness) why(g grid, s Sample) string {
+func (f freshness) why(g grid, s Sample, from origin) string {
 	if why := cacheHeaders(s.Seen.Header); why != "" {
 		return why
 	}
-	if id := bornOf(s.Seen.Answer); id != "" && id != s.Seen.AttemptID {
-		return "the answer says of itself that it belongs to another call, " + id
+	if from.call != "" && from.call != s.Seen.AttemptID {
+		return "the answer says of itself that it belongs to another call, " + from.call
 	}
 	if place, known := f.calls[maphash.String(f.seed, s.Seen.AttemptID)]; known {
 		other := g.slot(int(place))
 		return "the same call as for case " + strconv.Quote(other.name) + ", sample " + strconv.Itoa(other.index)
 	}
-	if id := drawnID(s.Seen.Answer); id != "" && len(f.ids) > 1 { // a server with one id for all has no other
-		if _, known := f.ids[maphash.String(f.seed, id)]; known {
-			return "an answer with the same id came before, " + strconv.Quote(oneLine(id))
+	if from.id != "" && len(f.ids) > 1 { // a server with one id for all has no other
+		if _, known := f.ids[maphash.String(f.seed, from.id)]; known {
+			return "an answer with the same id came before, " + strconv.Quote(oneLine(from.id))
 		}
 	}
 	seen, known := f.answers[maphash.String(f.seed, s.Seen.Answer)]
@@ -99,13 +101,27 @@ func identified(answer string) bool {
 	return strings.Contains(answer, `"id"`) && (strings.Contains(answer, `"created"`) || strings.Contains(answer, `"created_at"`))
 }
 
-// drawnID is the id of an answer, "" where it has none that must differ from every other's.
-func drawnID(answer string) string {
+// origin is what an answer says of where it comes from.
+type origin struct {
+	id   string // that must differ from every other answer's; "" = it has none such
+	call string // that it names as its own; "" = it names none
+}
+
+func originOf(answer string) origin {
 	var said struct {
-		ID jsontext.Value `json:"id"`
+		ID       jsontext.Value `json:"id"`
+		Metadata jsontext.Value `json:"metadata"`
 	}
+	if json.Unmarshal([]byte(answer), &said) != nil {
+		return origin{}
+	}
+	return origin{id: drawnID(said.ID), call: callIn(said.Metadata)}
+}
+
+// drawnID is an answer's id, "" where it is none that was drawn.
+func drawnID(value jsontext.Value) string {
 	var id string
-	if json.Unmarshal([]byte(answer), &said) != nil || said.ID.Kind() != '"' || json.Unmarshal(said.ID, &id) != nil {
+	if value.Kind() != '"' || json.Unmarshal(value, &id) != nil {
 		return ""
 	}
 	drawn := id
@@ -118,23 +134,13 @@ func drawnID(answer string) string {
 	return id
 }
 
-// bornOf is the call that an answer names as its own, "" where it names none: what is sent with metadata
-// has them in its answer too.
-func bornOf(answer string) string {
-	var said struct {
-		Metadata jsontext.Value `json:"metadata"`
-	}
+// callIn is the call in an answer's metadata: what is sent with metadata has them in its answer too.
+func callIn(value jsontext.Value) string {
 	var metadata map[string]string
-	if json.Unmarshal([]byte(answer), &said) != nil || said.Metadata.Kind() != '{' || json.Unmarshal(said.Metadata, &metadata) != nil {
+	if value.Kind() != '{' || json.Unmarshal(value, &metadata) != nil {
 		return ""
 	}
 	return oneLine(metadata[openai.AttemptMetadata])
-}
-
-// cacheHeader are the headers in which caches and gateways say that they answered by themselves.
-var cacheHeader = []string{
-	"Cf-Aig-Cache-Status", "Cf-Cache-Status", "Helicone-Cache", "Idempotent-Replayed", "X-Cache", "X-Cache-Hit", "X-Cache-Status", "X-Litellm-Cache-Hit",
-	"X-Portkey-Cache-Status", "X-Proxy-Cache",
 }
 
 // cacheHeaders reads what caches say of themselves. A replay is one too: every call has a key of its own.
@@ -142,7 +148,7 @@ func cacheHeaders(header map[string]string) string {
 	if age, err := strconv.Atoi(header["Age"]); err == nil && age > 0 {
 		return "header Age: " + header["Age"]
 	}
-	for _, name := range cacheHeader {
+	for _, name := range providers.CacheHeaders {
 		value := strings.ToLower(header[name])
 		if strings.HasPrefix(value, "hit") || value == "true" {
 			return "header " + name + ": " + header[name]

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/fallproof/fallproof/contracts"
 	"github.com/fallproof/fallproof/contracts/certification"
@@ -29,9 +30,9 @@ func (m modelCount) with(o certification.Observation) modelCount {
 	m.all++
 	if o.Kind == certification.Answered && len(o.Structure) == 0 {
 		m.structured++
-		if len(o.Business) == 0 {
-			m.good++
-		}
+	}
+	if good(o) {
+		m.good++
 	}
 	return m
 }
@@ -82,11 +83,14 @@ func (e Evidence) provenModel() string {
 // ofOneModel certifies no mixture: where several models answered, or some answers do not say which did, one of
 // them has to prove everything by its own answers, and no other may have answered a call that is made only once.
 func (e Evidence) ofOneModel(j certification.Judgement) certification.Judgement {
-	answers, model := e.account.answers, e.provenModel()
-	strangers := slices.ContainsFunc(e.asideModels(), func(name string) bool { return name != model })
+	if j.Verdict != certification.Certified {
+		return j
+	}
+	answers, model, aside := e.account.answers, e.provenModel(), e.asideModels()
+	strangers := slices.ContainsFunc(aside, func(name string) bool { return name != model })
 	_, answered := answers[model]
 	unmixed := answered && len(answers) == 1
-	if j.Verdict != certification.Certified || !strangers && (unmixed || answers[model].proves(e.Pair.Contract)) {
+	if !strangers && (unmixed || answers[model].proves(e.Pair.Contract)) {
 		return j
 	}
 	for i, d := range j.Dimensions {
@@ -94,7 +98,7 @@ func (e Evidence) ofOneModel(j certification.Judgement) certification.Judgement 
 			d.Status = certification.StatusNotJudged
 			d.Findings = append(d.Findings, certification.Finding{
 				Reason: certification.FindingSeveralModels, Count: max(2, len(answers), len(e.models())), Detail: oneLine(fmt.Sprintf(
-					"several models answered, and the own answers of %q, which answered the canary or most, do not prove the contract: %s", model, e.shares())),
+					"several models answered, and the own answers of %q, which answered the canary or most, do not prove the contract: %s; canary, probes and control tokens %q", model, e.account.shares(), aside.list())),
 			})
 			j.Dimensions[i] = d
 		}
@@ -104,15 +108,14 @@ func (e Evidence) ofOneModel(j certification.Judgement) certification.Judgement 
 }
 
 // shares say which model gave how many answers.
-func (e Evidence) shares() string {
-	said := ""
-	for _, model := range slices.Sorted(maps.Keys(e.account.answers)) {
-		m := e.account.answers[model]
-		name := fmt.Sprintf("%q", model)
+func (a *account) shares() string {
+	var said []string
+	for _, model := range slices.Sorted(maps.Keys(a.answers)) {
+		m, name := a.answers[model], fmt.Sprintf("%q", model)
 		if model == "" {
 			name = "without a name"
 		}
-		said += fmt.Sprintf("%s %d of %d good in %d cases; ", name, m.good, m.all, len(m.cases))
+		said = append(said, fmt.Sprintf("%s %d of %d good in %d cases", name, m.good, m.all, len(m.cases)))
 	}
-	return said + fmt.Sprintf("canary, probes and control tokens %q", e.asideModels().list())
+	return strings.Join(said, "; ")
 }

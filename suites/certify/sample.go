@@ -70,10 +70,10 @@ const maxAnswer = 1 << 20
 
 // keptHeaders are the response headers that say something about an answer. Every other one stays
 // behind: a list of what to hide would miss the next provider's cookie or echoed credential.
-var keptHeaders = []string{
+var keptHeaders = slices.Concat([]string{
 	"Age", "Cache-Control", "Content-Length", "Content-Type", "Date", "Retry-After", "Server", "Via", "X-Ratelimit-Remaining-Requests",
 	"X-Ratelimit-Remaining-Tokens", "X-Request-Id",
-}
+}, providers.CacheHeaders)
 
 func seen(attemptID string, ex providers.Exchange) Seen {
 	s := Seen{
@@ -81,7 +81,7 @@ func seen(attemptID string, ex providers.Exchange) Seen {
 		Complete: ex.Complete, TooLarge: ex.TooLarge, Started: ex.Started.UTC(), Finished: ex.Finished.UTC(),
 		Responses: ex.Responses, Peer: ex.Peer,
 	}
-	for _, name := range slices.Concat(keptHeaders, cacheHeader) {
+	for _, name := range keptHeaders {
 		if values := ex.Header.Values(name); len(values) > 0 {
 			if s.Header == nil {
 				s.Header = map[string]string{}

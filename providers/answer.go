@@ -17,6 +17,22 @@ type envelope struct {
 	Model       jsontext.Value `json:"model"`
 	Fingerprint jsontext.Value `json:"system_fingerprint"`
 	Usage       jsontext.Value `json:"usage"`
+	BaseResp    jsontext.Value `json:"base_resp"`
+}
+
+// failure is the error that an answer carries, whatever stands beside it; nil = none. MiniMax has its errors in
+// base_resp under a 200, with a status_code other than 0.
+func (e envelope) failure() jsontext.Value {
+	if says(e.Error) {
+		return e.Error
+	}
+	var base struct {
+		Code int `json:"status_code"`
+	}
+	if e.BaseResp.Kind() == '{' && json.Unmarshal(e.BaseResp, &base) == nil && base.Code != 0 {
+		return e.BaseResp
+	}
+	return nil
 }
 
 type choice struct {
@@ -50,8 +66,8 @@ func readAnswer(ex Exchange, rules Rules) Outcome {
 	out.Usage, out.UsageFault = usageIn(env.Usage, completionUsage)
 	out.ServedModel = lineIn(env.Model)
 	out.Fingerprint = lineIn(env.Fingerprint)
-	if says(env.Error) {
-		out.Detail = with("status 200 with an error body", messageOf(env.Error))
+	if failure := env.failure(); failure != nil {
+		out.Detail = with("status 200 with an error body", messageOf(failure))
 		return out
 	}
 	first, problem := firstChoice(env.Choices)

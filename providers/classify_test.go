@@ -224,6 +224,7 @@ func TestClassifyAnswers(t *testing.T) {
 		{name: "empty error field", ex: answered(200, `{"error":null,"choices":[{"error":"","message":{"content":"x","refusal":null},"finish_reason":"stop"}]}`), verdict: ok},
 
 		{name: "error object", ex: answered(200, `{"error":{"message":"overloaded"}}`), verdict: no, reason: providers.ReasonMalformed, retryable: true, detail: "error body: overloaded"},
+		{name: "MiniMax's error", ex: answered(200, `{"choices":null,"base_resp":{"status_code":1002,"status_msg":"rate limit"}}`), verdict: no, reason: providers.ReasonMalformed, retryable: true, detail: "error body: rate limit"},
 		{name: "error beside a good choice", ex: answered(200, `{"error":{"code":1},"choices":[{"message":{"content":"x"},"finish_reason":"stop"}]}`), verdict: no, reason: providers.ReasonMalformed, retryable: true, detail: "error body"},
 		{name: "error inside the choice", ex: answered(200, `{"choices":[{"error":{"message":"upstream"},"message":{"content":"x"},"finish_reason":"stop"}]}`), verdict: no, reason: providers.ReasonMalformed, retryable: true, detail: "upstream"},
 		{name: "no choices", ex: answered(200, `{}`), verdict: no, reason: providers.ReasonMalformed, retryable: true, detail: "no choices"},

@@ -58,7 +58,7 @@ func isCompletion(ex Exchange) bool {
 	}
 	var env envelope
 	var choices []choice
-	if json.Unmarshal(body, &env, lenient...) != nil || says(env.Error) || env.Choices.Kind() == 0 || env.Choices.Kind() == 'n' { // MiniMax has null beside its own error
+	if json.Unmarshal(body, &env, lenient...) != nil || env.failure() != nil || env.Choices.Kind() == 0 || env.Choices.Kind() == 'n' {
 		return false
 	}
 	if json.Unmarshal(env.Choices, &choices, lenient...) != nil || len(choices) == 0 {

@@ -35,6 +35,7 @@ func TestTargetAtFault(t *testing.T) {
 		{200, `{"choices":[{"finish_reason":"stop","error":{"code":502},"message":{"content":"partial"}}]}`},
 		{200, fmt.Sprintf(ended, "error")}, {200, fmt.Sprintf(ended, "ERROR")}, {200, fmt.Sprintf(ended, "abort")},
 		{200, `{"choices":null,"base_resp":{"status_code":1002,"status_msg":"rate limit"}}`},
+		{200, `{"choices":[],"base_resp":{"status_code":1008,"status_msg":"insufficient balance"}}`}, {200, `{"choices":[{"message":{"content":"x"},"finish_reason":"stop"}],"base_resp":{"status_code":1000}}`},
 		{400, oops(`"code":402,"message":"This request requires more credits, or fewer max_tokens."`)}, {400, oops(`"code":503,"message":"unknown model"`)}, {400, oops(`"code":"504","message":"unknown model"`)},
 		{201, "{}"}, {204, ""}, {302, ""}, {307, `<a href="/login">Found</a>`}, {308, oops(`"message":"model"`)},
 		{404, page}, {404, xhtml}, {404, "404 page not found\n"}, {404, "default backend - 404"}, {404, ""}, {404, `{"message":"no Route matched with those values"}`},
@@ -73,6 +74,7 @@ func TestTargetAtFault(t *testing.T) {
 		body   string
 	}{
 		{200, `{"choices":[]}`}, {200, `{"choices":[1]}`}, {200, `{"choices":[{"finish_reason":"stop"}]}`}, {200, `{"error":null,"choices":[]}`},
+		{200, `{"choices":[],"base_resp":{"status_code":0,"status_msg":"success"}}`}, {200, `{"choices":[],"base_resp":"odd"}`},
 		{200, fmt.Sprintf(ended, "length")}, {200, fmt.Sprintf(ended, "content_filter")}, {200, fmt.Sprintf(ended, "tool_calls")},
 		{200, `{"choices":[{"message":{"content":""},"finish_reason":"stop"}]}`}, {200, `{"choices":[{"message":{"content":"","refusal":"no"},"finish_reason":"stop"}]}`},
 		{200, `{"choices":[{"message":{"content":null,"reasoning":"{\"error\":{\"code\":503}}"},"finish_reason":"stop"}]}`},

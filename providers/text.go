@@ -100,18 +100,20 @@ func messageWithin(value jsontext.Value, depth int) string {
 	}
 	var nested struct {
 		Message jsontext.Value `json:"message"`
-		Msg     jsontext.Value `json:"msg"` // FastAPI's, and with it that of Mistral and vLLM
+		Msg     jsontext.Value `json:"msg"`        // FastAPI's, and with it that of Mistral and vLLM
+		Status  jsontext.Value `json:"status_msg"` // MiniMax's
 		Detail  jsontext.Value `json:"detail"`
 	}
 	if value.Kind() != '{' || json.Unmarshal(value, &nested) != nil {
 		return ""
 	}
-	text, ok := stringIn(nested.Message)
-	if !ok {
-		text, ok = stringIn(nested.Msg)
+	for _, said := range []jsontext.Value{nested.Message, nested.Msg, nested.Status} {
+		if text, ok := stringIn(said); ok {
+			return oneLine(text)
+		}
 	}
-	if !ok && nested.Detail != nil {
-		return messageWithin(nested.Detail, depth+1)
+	if nested.Detail == nil {
+		return ""
 	}
-	return oneLine(text)
+	return messageWithin(nested.Detail, depth+1)
 }

@@ -68,8 +68,8 @@ func (f freshness) stale(g grid, s Sample) string {
 }
 
 func (f freshness) why(g grid, s Sample, from origin) string {
-	if why := cacheHeaders(s.Seen.Header); why != "" {
-		return why
+	if cached := providers.FromCache(s.Seen.Header); cached != "" {
+		return "header " + cached
 	}
 	if from.call != "" && from.call != s.Seen.AttemptID {
 		return "the answer says of itself that it belongs to another call, " + from.call
@@ -141,18 +141,4 @@ func callIn(value jsontext.Value) string {
 		return ""
 	}
 	return oneLine(metadata[openai.AttemptMetadata])
-}
-
-// cacheHeaders reads what caches say of themselves. A replay is one too: every call has a key of its own.
-func cacheHeaders(header map[string]string) string {
-	if age, err := strconv.Atoi(header["Age"]); err == nil && age > 0 {
-		return "header Age: " + header["Age"]
-	}
-	for _, name := range providers.CacheHeaders {
-		value := strings.ToLower(header[name])
-		if strings.HasPrefix(value, "hit") || value == "true" {
-			return "header " + name + ": " + header[name]
-		}
-	}
-	return ""
 }

@@ -402,8 +402,9 @@ func TestAGatewayInTroubleRejectsNobody(t *testing.T) {
 // What a cache on the way gives is no evidence, neither for the target nor against it, however fast it comes.
 func TestACacheProvesNothing(t *testing.T) {
 	for name, cached := range map[string]func() proxy{
-		"that says so": func() proxy { return proxy{header: http.Header{"X-Cache": {"HIT from edge"}}} },
-		"of a gateway": func() proxy { return proxy{header: http.Header{"Cf-Aig-Cache-Status": {"HIT"}}} },
+		"that says so":   func() proxy { return proxy{header: http.Header{"X-Cache": {"HIT from edge"}}} },
+		"between others": func() proxy { return proxy{header: http.Header{"Cache-Status": {"origin; fwd=miss", "edge; hit"}}} },
+		"of a gateway":   func() proxy { return proxy{header: http.Header{"Cf-Aig-Cache-Status": {"HIT"}}} },
 		"that is silent": func() proxy {
 			var first sync.Map
 			return proxy{body: func(answer map[string]any) {

@@ -2,7 +2,7 @@ package providers
 
 import (
 	"regexp"
-	"strconv"
+	"strings"
 )
 
 // CacheHeaders are the header fields in which caches and gateways say that they gave an answer themselves; the first
@@ -13,18 +13,27 @@ var CacheHeaders = []string{
 }
 
 // fromCache are the words for it, of any cache on the way ("MISS, HIT", "TCP_HIT", "RefreshHit from cloudfront"),
-// stale answers included. RFC 9211's hit is a boolean, true as it stands or as ?1; its fwd=stale is a call that was
-// forwarded.
-var fromCache = regexp.MustCompile(`(?i)(?:^|[^a-z=])(?:(?:refresh)?hit|stale|updating|revalidated|true)(?:$|[^a-z=]|=\?1)`)
+// stale answers included; what was hit for another request's sake was forwarded.
+var fromCache = regexp.MustCompile(`(?i)(?:^|[^a-z])(?:(?:refresh)?hit(?:[^a-z-]|$|-[^fF])|(?:stale|updating|revalidated|true|yes)(?:[^a-z]|$)|^1$)`)
+
+// cacheHit is RFC 9211's parameter, a boolean: true as it stands and as ?1. In lower case, since keys are.
+var cacheHit = regexp.MustCompile(`;[ \t]*hit(?:=\?1)?[ \t]*(?:;|,|$)`)
+
+var quotedString = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 
 // FromCache is the header field and its value in which an answer says that a cache gave it, "" where none does. A
 // replay for an idempotency key is one, too.
 func FromCache(header map[string]string) string {
-	if age, err := strconv.Atoi(header["Age"]); err == nil && age > 0 {
+	age, _, _ := strings.Cut(header["Age"], ",") // the first of several counts, by RFC 9111 section 5.1
+	if strings.Trim(age, "0123456789 ") == "" && strings.Trim(age, "0 ") != "" {
 		return "Age: " + header["Age"]
 	}
 	for _, name := range CacheHeaders {
-		if fromCache.MatchString(header[name]) {
+		value, said := header[name], fromCache
+		if name == "Cache-Status" && strings.Contains(value, ";") { // what is quoted are names and notes
+			value, said = quotedString.ReplaceAllString(value, `""`), cacheHit
+		}
+		if said.MatchString(value) {
 			return name + ": " + header[name]
 		}
 	}

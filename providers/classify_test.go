@@ -189,6 +189,9 @@ func TestClassifyErrorCodes(t *testing.T) {
 		{name: "Alibaba's inspection", ex: answered(400, of("data_inspection_failed")), verdict: no, reason: refused},
 
 		{name: "OpenRouter's moderation", ex: answered(403, `{"error":{"code":403,"message":"Input flagged","metadata":{"reasons":["violence"]}}}`), verdict: no, reason: refused},
+		{name: "OpenAI's flagged prompt", ex: answered(400, `{"error":{"code":"invalid_prompt","message":"Invalid prompt: your prompt was flagged as potentially violating our usage policy."}}`), verdict: no, reason: refused},
+		{name: "Groq's own check", ex: answered(400, `{"error":{"code":"json_validate_failed","message":"Failed to generate JSON."}}`), verdict: no, reason: providers.ReasonContractViolation, retryable: true},
+		{name: "a project without the model", ex: answered(404, `{"error":{"code":"model_not_found","message":"Project p does not have access to model m"}}`), verdict: no, reason: account},
 		{name: "an account that was flagged", ex: answered(403, `{"error":{"code":403,"message":"Your account has been flagged for unusual activity"}}`), verdict: no, reason: account},
 		{name: "a filter under 403", ex: answered(403, of("content_filter")), verdict: no, reason: refused},
 		{name: "an account under 403", ex: answered(403, `{"error":{"message":"Country not supported"}}`), verdict: no, reason: account},

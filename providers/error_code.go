@@ -33,12 +33,14 @@ var errorCodes = map[string]statusRow{
 	"responsibleaipolicyviolation":   {reason: ReasonRefused},
 	"data_inspection_failed":         {reason: ReasonRefused},
 
+	"json_validate_failed": {reason: ReasonContractViolation, retryable: true}, // Groq's: it checks what the model wrote itself
+
 	"rate_limit_exceeded": {reason: ReasonRateLimited, retryable: true},
 	// In a response that failed: it has ended, and unlike a bare 500 that is no silence.
 	"server_error":          {reason: ReasonServerError, retryable: true},
 	"internal_server_error": {reason: ReasonServerError, retryable: true},
 
-	"invalid_prompt":          {reason: ReasonRejected},
+	"invalid_prompt":          {reason: ReasonRejected}, // OpenAI's, of prompts that it flags, too: see [flagged]
 	"invalid_request_error":   {reason: ReasonRejected},
 	"context_length_exceeded": {reason: ReasonRejected},
 	"model_not_found":         {reason: ReasonRejected},
@@ -47,24 +49,29 @@ var errorCodes = map[string]statusRow{
 // accountWords are how providers and gateways say of a key or an account that it is turned away, where they have
 // no code for it.
 var accountWords = regexp.MustCompile(`(?i)\b(?:incorrect|invalid|expired|missing|no(?:t a)? valid) api[ -]?key\b|` +
-	`\bapi[ -]?key (?:is )?(?:not valid|invalid|expired|not found|missing|incorrect)\b|\bx-api-key\b|\bauthorization\b|\bcredit balance\b`)
+	`\bapi[ -]?key (?:is )?(?:not valid|invalid|expired|not found|missing|incorrect)\b|\bx-api-key\b|\bauthorization\b|\bcredit balance\b|` +
+	`\b(?:account|organi[sz]ation|project|team|workspace|subscription|plan|tier)\b[^.]{0,60}\b(?:not (?:have|include|allow|permit)|must be|no access)\b|` +
+	`\bno such (?:account|organi[sz]ation|project|team|workspace)\b`)
 
-// codedReason is what the body of a rejection says better than its status: that the account is turned away, or
-// the prompt is refused for what it says.
-func codedReason(body []byte) (Reason, bool) {
+// flagged are the words in which a prompt is refused for what it says, where there is no code for it.
+var flagged = regexp.MustCompile(`(?i)\b(?:prompts?|inputs?|content|messages?)\b[^.]{0,40}\bflagged\b`)
+
+// codedReason is what the body of a rejection says better than its status: that the account is turned away, the
+// prompt is refused for what it says, or the model wrote what the provider itself found to break the schema.
+func codedReason(body []byte) (statusRow, bool) {
 	for _, code := range codesIn(body, 0) {
-		switch reason := errorCodes[strings.ToLower(code)].reason; reason {
-		case ReasonUnauthorized, ReasonRefused:
-			return reason, true
+		switch row := errorCodes[strings.ToLower(code)]; row.reason {
+		case ReasonUnauthorized, ReasonRefused, ReasonContractViolation:
+			return row, true
 		}
 	}
-	switch {
-	case moderated(body):
-		return ReasonRefused, true
-	case accountWords.MatchString(errorMessage(body)):
-		return ReasonUnauthorized, true
+	switch message := errorMessage(body); {
+	case moderated(body), flagged.MatchString(message):
+		return statusRow{reason: ReasonRefused}, true
+	case accountWords.MatchString(message):
+		return statusRow{reason: ReasonUnauthorized}, true
 	}
-	return ReasonNone, false
+	return statusRow{}, false
 }
 
 // moderated reports whether the error says for what a prompt was flagged, as OpenRouter documents it.
@@ -150,6 +157,9 @@ func namesRequest(body []byte) bool {
 	return requestParts.MatchString(wordBegins.ReplaceAllString(said, "$1 $2"))
 }
 
+// ofNoRequest are values of param that are no part of a request: what is said of the account, and None in Python.
+var ofNoRequest = map[string]bool{"none": true, "organization": true, "project": true, "api_key": true, "user": true}
+
 // whereIn is what an error says of where in the request it is: OpenAI's param, FastAPI's loc, and the words of a
 // provider behind OpenRouter.
 func whereIn(body []byte) []string {
@@ -163,7 +173,7 @@ func whereIn(body []byte) []string {
 	}
 	var places []string
 	if json.Unmarshal(body, &shape) == nil {
-		if param, _ := stringIn(shape.Error.Param); param != "" && !strings.EqualFold(param, "none") {
+		if param, _ := stringIn(shape.Error.Param); param != "" && !ofNoRequest[strings.ToLower(param)] {
 			places = append(places, "parameter "+param)
 		}
 		raw, _ := stringIn(shape.Error.Metadata.Raw)

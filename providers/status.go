@@ -52,8 +52,8 @@ func fromStatus(ex Exchange, rules Rules) Outcome {
 	case row.byRules && rules.ServerErrors == ServerErrorsFailed:
 		row.verdict, row.retryable = Failed, true
 	case row.reason == ReasonRejected, ex.Status == http.StatusForbidden:
-		if reason, known := codedReason(ex.Body); known {
-			row.reason = reason
+		if said, known := codedReason(ex.Body); known {
+			row.reason, row.retryable = said.reason, said.retryable
 		}
 	}
 	out := Outcome{Verdict: row.verdict, Reason: row.reason, Retryable: row.retryable, RetryAfter: after}

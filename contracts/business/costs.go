@@ -10,8 +10,9 @@ import (
 // they go through. CEL itself would count one for the whole call, and its limit would bound nothing.
 type costs struct{}
 
-// going are the functions whose work grows with what they are handed.
+// going are the functions and operators whose work grows with what they are handed.
 var going = map[string]bool{
+	"@equal": true, "@not_equal": true, "@less": true, "@less_equal": true, "@greater": true, "@greater_equal": true, "@within": true, "@add": true,
 	"same": true, "sameSet": true, "subset": true, "union": true, "intersect": true, "minus": true, "distinct": true,
 	"sum": true, "min": true, "max": true, "words": true, "fold": true, "nfc": true, "lower": true, "upper": true, "trim": true,
 }

@@ -33,7 +33,15 @@ const (
 	SchemaViolation Reason = "schema_violation" // the value breaks the schema
 	WhiteSpaceLoop  Reason = "white_space_loop" // white space without end, whether or not a value came first
 	Runaway         Reason = "runaway"          // the same text over and over
+	TooManyValues   Reason = "too_many_values"  // more than [MaxValues]
 )
+
+// MaxValues is how many values an answer may hold, those within others included: more than the output tokens of
+// any model there is can spell, and few enough that each may break the schema.
+const MaxValues = 100_000
+
+// maxFindings is how many findings are listed of one answer; the last one tells of the others.
+const maxFindings = 100
 
 // Finding is one way in which an answer fails.
 type Finding struct {
@@ -111,11 +119,43 @@ func (c *Checker) Judge(content string) (any, []Finding) {
 
 // JudgeValue judges a value that has been read already, such as an expected answer.
 func (c *Checker) JudgeValue(answer any) []Finding {
+	if left := fewer(answer, MaxValues); left < 0 {
+		return []Finding{{TooManyValues, "", fmt.Sprintf("more than %d values", MaxValues)}}
+	}
 	if fault := calculable(answer, ""); fault != nil {
 		return []Finding{*fault}
 	}
 	findings := c.unknownKeys(answer)
-	return append(findings, c.violations(answer, len(findings) > 0)...)
+	return first(append(findings, c.violations(answer, len(findings) > 0)...))
+}
+
+// fewer is how many of left values are left when v is taken off them; below 0 where there are not so many.
+func fewer(v any, left int) int {
+	left--
+	switch v := v.(type) {
+	case []any:
+		for i := 0; i < len(v) && left >= 0; i++ {
+			left = fewer(v[i], left)
+		}
+	case map[string]any:
+		for _, element := range v {
+			if left < 0 {
+				break
+			}
+			left = fewer(element, left)
+		}
+	}
+	return left
+}
+
+// first are the findings that are listed.
+func first(findings []Finding) []Finding {
+	more := len(findings) - maxFindings
+	if more <= 0 {
+		return findings
+	}
+	listed := findings[:maxFindings:maxFindings]
+	return append(listed, Finding{listed[maxFindings-1].Reason, "", fmt.Sprintf("and %d more", more)})
 }
 
 // calculable refuses numbers that the schema library would turn into gigabytes of digits.

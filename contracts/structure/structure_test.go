@@ -1,6 +1,7 @@
 package structure_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -300,4 +301,33 @@ func TestDescribesObject(t *testing.T) {
 	g.Expect(compile(t, `{"patternProperties": {"^x": {}}}`).DescribesObject()).To(BeTrue())
 	g.Expect(compile(t, `{}`).DescribesObject()).To(BeFalse())
 	g.Expect(compile(t, `{"type": "array", "items": {"properties": {"a": {}}}}`).DescribesObject()).To(BeFalse())
+}
+
+// An answer of a few megabytes can break the schema a million times: neither may the judging take minutes nor the
+// findings take more than the answer does.
+func TestAnswersOfVeryManyFaults(t *testing.T) {
+	g, checker := NewWithT(t), compile(t, schema)
+	of := func(values int) string { // the object, the list, the id and the list's elements
+		return `{"id": 1, "tags": [` + strings.TrimSuffix(strings.Repeat("1,", values-3), ",") + `]}`
+	}
+	_, findings := checker.Judge(of(structure.MaxValues))
+	g.Expect(findings).To(HaveLen(101))
+	g.Expect(findings[100]).To(Equal(structure.Finding{Reason: structure.SchemaViolation, Detail: "and 99897 more"}))
+	for name, content := range map[string]string{
+		"in a list": of(structure.MaxValues + 1), "as keys": `{"id": 1, "x": {` + manyKeys(structure.MaxValues) + `}}`,
+	} {
+		_, findings = checker.Judge(content)
+		g.Expect(findings).To(HaveExactElements(HaveField("Reason", structure.TooManyValues)), name)
+	}
+	_, findings = checker.Judge(`{"id": 1, ` + manyKeys(1000) + `}`)
+	g.Expect(findings).To(HaveLen(101))
+	g.Expect(findings[100]).To(Equal(structure.Finding{Reason: structure.UnknownKey, Detail: "and 900 more"}))
+}
+
+func manyKeys(n int) string {
+	var keys strings.Builder
+	for i := range n {
+		fmt.Fprintf(&keys, `"k%d": 1,`, i)
+	}
+	return strings.TrimSuffix(keys.String(), ",")
 }

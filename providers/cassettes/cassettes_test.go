@@ -58,6 +58,11 @@ func TestPlayedIsWhatWasSeen(t *testing.T) {
 		"a refused connection": func(ex *providers.Exchange) {
 			ex.Status, ex.Body, ex.Wrote, ex.Complete, ex.Err = 0, nil, false, false, errors.New("dial tcp: connection refused")
 		},
+		"headers of caches": func(ex *providers.Exchange) {
+			for _, name := range providers.CacheHeaders {
+				ex.Header.Set(name, "HIT")
+			}
+		},
 		"several values of a header": func(ex *providers.Exchange) { ex.Header["Via"] = []string{"1.1 a", "1.1 b"} },
 	} {
 		t.Run(name, func(t *testing.T) {

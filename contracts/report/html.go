@@ -15,7 +15,7 @@ import (
 //go:embed report.html.tmpl
 var source string
 
-var page = template.Must(template.New("report").Parse(source))
+var page = template.Must(template.New("report").Funcs(template.FuncMap{"plain": Plain}).Parse(source))
 
 // Bounds of the HTML file.
 const (

@@ -273,6 +273,10 @@ func TestHTMLRightToLeft(t *testing.T) {
 	g.Expect(attribute(within(refusal.root, "pre", "answer")[0], "dir")).To(Equal("auto"), "an answer that is no JSON is read as it is written")
 	g.Expect(f.source).NotTo(ContainSubstring("\u202e"), "what would turn the line is named instead")
 	g.Expect(texts(within(answer, "span", "control"))).To(Equal([]string{"U+202E"}))
+	turning := report.Report{Title: "run\u202e", Note: "note\u202e", Entries: []report.Entry{certified("c\u202e", "m\u202e"), entry(`{}`, finding("r\u202e", "/b\u202e"))}}
+	turning.Entries[0].Lapse, turning.Entries[0].Remark = "lapse\u202e", "remark\u202e"
+	turning.Entries[1].Record.Dimensions[0].Findings = []certification.Finding{{Reason: "reason\u202e", Case: "case\u202e", Detail: "detail\u202e"}}
+	g.Expect(rendered(t, turning).source).NotTo(ContainSubstring("\u202e"), "neither in names, reasons and details")
 	for _, n := range all(f.root, "bdi") {
 		if strings.Contains(textOf(n), "חשבונית") {
 			return

@@ -8,17 +8,21 @@ import (
 	"golang.org/x/text/unicode/bidi"
 )
 
-// clean takes out of foreign text what would turn or move what follows; white space becomes plain.
-func clean(text string) string {
-	return strings.Map(func(r rune) rune {
+// Plain is foreign text that turns and moves nothing of what stands beside it: characters that would are named, as
+// U+202E, and white space and control characters become spaces.
+func Plain(text string) string {
+	var out strings.Builder
+	for _, r := range text {
 		switch {
 		case unicode.Is(unicode.Bidi_Control, r):
-			return -1
+			fmt.Fprintf(&out, "U+%04X", r)
 		case unicode.IsControl(r), unicode.IsSpace(r):
-			return ' '
+			out.WriteByte(' ')
+		default:
+			out.WriteRune(r)
 		}
-		return r
-	}, text)
+	}
+	return out.String()
 }
 
 // rightToLeft reports whether something in the text is read from right to left, so that it could reorder
@@ -37,7 +41,7 @@ func rightToLeft(text string) bool {
 // codeSpan shows foreign text as it is: no markup, no mention, no link, and in its own direction. The element
 // around it is one that code hosts let through; the span inside is what makes the text inert.
 func codeSpan(text string) string {
-	text = strings.TrimSpace(clean(text))
+	text = strings.TrimSpace(Plain(text))
 	if text == "" {
 		return "(empty)"
 	}
@@ -57,7 +61,7 @@ func cellMD(text string) string { return strings.ReplaceAll(codeSpan(text), "|",
 // wordsMD writes words of ours plainly, and anything in which Markdown or a code host could find a meaning as
 // code. Escaping would not do: a mention is looked for after Markdown has taken the backslashes away.
 func wordsMD(text string) string {
-	text = clean(text)
+	text = Plain(text)
 	meant := func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(" ,.;:%=≥–-", r)
 	}
@@ -75,9 +79,9 @@ var forElement = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 // htmlText is foreign text inside an HTML block, where Markdown is not read and mentions still are.
 func htmlText(text string) string {
 	if rightToLeft(text) {
-		return `<code dir="auto">` + escaped(clean(text)) + "</code>"
+		return `<code dir="auto">` + escaped(Plain(text)) + "</code>"
 	}
-	return "<code>" + escaped(clean(text)) + "</code>"
+	return "<code>" + escaped(Plain(text)) + "</code>"
 }
 
 // How much of a text an excerpt shows: its beginning and its end, where loops and cuts are seen.
@@ -94,12 +98,7 @@ func excerpt(text string) string {
 		head, tail := boundary(text, headExcerpt), boundary(text, len(text)-tailExcerpt)
 		text = text[:head] + fmt.Sprintf("\n… %s bytes are left out …\n", grouped(tail-head)) + text[tail:]
 	}
-	text = strings.Map(func(r rune) rune {
-		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)) {
-			return '\uFFFD'
-		}
-		return r
-	}, text)
+	text = plainLines(text)
 	switch {
 	case !rightToLeft(text):
 		fence := strings.Repeat("`", max(3, longestRun(text)+1))
@@ -108,6 +107,24 @@ func excerpt(text string) string {
 		return "<pre dir=\"ltr\">\n" + isolatedStrings(text) + "\n</pre>\n"
 	}
 	return "<pre dir=\"auto\">\n" + escaped(text) + "\n</pre>\n"
+}
+
+// plainLines is Plain, which leaves lines and tabs as they are.
+func plainLines(text string) string {
+	var out strings.Builder
+	for _, r := range text {
+		switch {
+		case r == '\n', r == '\t':
+			out.WriteRune(r)
+		case unicode.Is(unicode.Bidi_Control, r):
+			fmt.Fprintf(&out, "U+%04X", r)
+		case unicode.IsControl(r):
+			out.WriteRune(unicode.ReplacementChar)
+		default:
+			out.WriteRune(r)
+		}
+	}
+	return out.String()
 }
 
 // direction is that of an answer: JSON, also in a fence, is read from left to right whatever stands in it; of

@@ -191,7 +191,7 @@ func shows(g *WithT, block, text string) {
 		g.Expect(e.Data).To(Equal("span"))
 		g.Expect(e.Attr).To(Equal([]html.Attribute{{Key: "dir", Val: "auto"}}))
 	}
-	g.Expect(textOf(nodes[0])).To(Equal(strings.ReplaceAll(text, "\u202e", "\uFFFD") + "\n"))
+	g.Expect(textOf(nodes[0])).To(Equal(strings.ReplaceAll(text, "\u202e", "U+202E") + "\n"))
 }
 
 // withoutSpans takes code spans out of a line as Markdown reads them: a run of backticks to the next run

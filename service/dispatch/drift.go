@@ -15,9 +15,22 @@ import (
 // tendEvery is how often it is looked whether proofs expire.
 const tendEvery = time.Minute
 
+// broke reports whether an answer came that its contract does not take: it breaks the schema or a check, or is not
+// even JSON where that was asked for. One that was cut or refused tells of what it was asked at least as much, and
+// is held against no proof while the service runs.
+func broke(outcome providers.Outcome, exchange providers.Exchange) bool {
+	switch outcome.Reason {
+	case providers.ReasonContractViolation, providers.ReasonMalformed:
+		return providers.TargetAtFault(exchange, outcome)
+	}
+	return false
+}
+
 // withProof adds to a change that ends an attempt by its provider's answer what the answer is held against:
 // the proof of its target under the job's contract. Whose contract or target is not known here is not watched.
 func (d *Dispatcher) withProof(ctx context.Context, j job.Job, target providers.Target, change store.Change) store.Change {
+	violated := change.Event == job.EventFailure && change.Watch != nil && change.Watch.Violated
+	change.Watch = nil
 	if change.Answer == nil {
 		return change
 	}
@@ -29,7 +42,6 @@ func (d *Dispatcher) withProof(ctx context.Context, j job.Job, target providers.
 	if !ok {
 		return change
 	}
-	violated := change.Event == job.EventFailure && change.Reason == string(providers.ReasonContractViolation)
 	change.Watch = &store.Watch{
 		Proof: proof, Settings: d.config.Drift(j.Contract), Judged: change.Event == job.EventAnswer || violated, Violated: violated,
 	}

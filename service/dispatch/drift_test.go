@@ -154,6 +154,30 @@ func TestViolationsAboveTheDeclaredRateSuspendTheProof(t *testing.T) {
 	w.outcome(made)
 }
 
+// An answer that is not even JSON breaks the contract as well; one that was cut or refused, and an error in its
+// place, are held against no proof.
+func TestProseInPlaceOfJSONViolates(t *testing.T) {
+	for behaviour, suspends := range map[string]bool{
+		"chatty": true, "not-a-number": true, "raw-newline": true,
+		"portal": false, "error-200": false, "truncating": false, "refusing": false, "unauthorized": false,
+	} {
+		t.Run(behaviour, func(t *testing.T) {
+			w := newWorld(t, settings{Route: "    drift: {violations: 0, window: 1}\n"})
+			w.certify(beta)
+			id := w.certifyAs(alpha, time.Hour, alpha.Model, "")
+			w.behave(alpha, behaviour)
+			made := w.submit()
+			w.outcome(made)
+			w.Expect(w.attempts(made)[0].State).To(gomega.Equal(job.Failed))
+			suspended := gomega.ContainElement(typed(certification.EventSuspended, "contract_violations"))
+			if !suspends {
+				suspended = gomega.Not(suspended)
+			}
+			w.Expect(w.happened(id)).To(suspended)
+		})
+	}
+}
+
 // A suspension may come of the very answer whose job goes on: the step after it already knows.
 func TestASuspendedPrimaryThatNeedsProofIsNotTriedAgain(t *testing.T) {
 	w := newWorld(t, settings{Route: "    require_certified_primary: true\n    drift: {violations: 0, window: 1}\n"})

@@ -110,7 +110,7 @@ func (d *Dispatcher) verdict(outcome providers.Outcome, exchange providers.Excha
 		return store.Change{
 			Event: job.EventFailure, Reason: string(outcome.Reason), Detail: detailed(outcome), Answer: answer,
 			Retryable: outcome.Retryable, RetryIn: min(outcome.RetryAfter, failover.MaxRetryAfter),
-			NotSent: !exchange.Wrote,
+			NotSent: !exchange.Wrote, Watch: &store.Watch{Violated: broke(outcome, exchange)},
 		}
 	default:
 		return d.inDoubt(outcome, answer)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fallproof/fallproof/contracts/certification"
+	"github.com/fallproof/fallproof/contracts/report"
 )
 
 // The JUnit file is made of the records, not of Ginkgo's report. Ginkgo knows passed and failed alone, and a
@@ -69,11 +70,11 @@ func writeJUnit(path string, options Options, result Result) error {
 
 func junitOf(options Options, result Result) junitFile {
 	suite := junitSuite{
-		Name: "certification run " + plainText(result.RunName), Hostname: options.RunOn,
-		Properties: []junitProperty{{"run", plainText(result.RunName)}, {"harness_version", options.Version}},
+		Name: "certification run " + report.Plain(result.RunName), Hostname: options.RunOn,
+		Properties: []junitProperty{{"run", report.Plain(result.RunName)}, {"harness_version", options.Version}},
 	}
 	if result.Incomplete != "" {
-		why := plainText(result.Incomplete)
+		why := report.Plain(result.Incomplete)
 		suite.Cases = []junitCase{{
 			Class: suite.Name, Name: "complete",
 			Error: &junitReason{"incomplete", "not complete, nothing was written: " + why, why},
@@ -87,7 +88,7 @@ func junitOf(options Options, result Result) junitFile {
 	for _, record := range listed.Records {
 		pair := record.Contract + " at " + record.Target.String()
 		suite.Properties = append(suite.Properties, junitProperty{"record of " + pair, record.ID})
-		for _, line := range notes(record, plainText) {
+		for _, line := range notes(record, report.Plain) {
 			suite.Out += pair + ": " + line + "\n"
 		}
 		for _, d := range record.Dimensions {
@@ -107,10 +108,10 @@ func junitOf(options Options, result Result) junitFile {
 // junitDimension says of one dimension what became of it; lapse is why its record counts no longer.
 func junitDimension(pair string, d certification.Dimension, lapse string) junitCase {
 	one := junitCase{Class: pair, Name: d.Name}
-	said, why := strings.Join(strings.Fields(figure(d)), " "), reasons(d, plainText)
+	said, why := strings.Join(strings.Fields(figure(d)), " "), reasons(d, report.Plain)
 	reason := d.Status
 	if f, ok := d.Why(); ok {
-		reason = plainText(f.Reason)
+		reason = report.Plain(f.Reason)
 	}
 	switch {
 	case d.Status == certification.StatusFailed:

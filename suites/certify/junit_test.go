@@ -136,7 +136,7 @@ func TestJUnitFailsOnlyWhatFailed(t *testing.T) {
 	}
 	g.Expect(cases["invoices at p/org/bad: business"].Failure).To(Equal(&junitReason{
 		Type: `the total <is> "wrong"`, Message: "business failed 32 of 40, at least 0.668 with 95 % confidence; 0.90 is asked",
-		Text: "the total <is> \"wrong\" × 8, first in case חשבונית, sample 2:   ]]> & so on\na date × 1",
+		Text: "the total <is> \"wrong\" × 8, first in case חשבונית, sample 2:   ]]>U+202E & so on\na date × 1",
 	}))
 	g.Expect(cases["invoices at p/org/bad: structure"].Skipped.Type).To(Equal("stopped_early"))
 	down := cases["invoices at p/down: round_trip"]

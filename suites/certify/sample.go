@@ -64,9 +64,8 @@ type Seen struct {
 	Finished     time.Time         `json:"finished"`
 }
 
-// maxAnswer is how much of an answer is kept. More than a contract's largest answer by far; what is
-// longer is judged as an answer that is too large.
-const maxAnswer = 1 << 20
+// keptOfTooLarge is how much is kept of an answer that is larger than the service reads: it is not read on here either.
+const keptOfTooLarge = 1 << 20
 
 // keptHeaders are the response headers that say something about an answer. Every other one stays
 // behind: a list of what to hide would miss the next provider's cookie or echoed credential.
@@ -90,8 +89,8 @@ func seen(attemptID string, ex providers.Exchange) Seen {
 		}
 	}
 	body := ex.Body
-	if len(body) > maxAnswer {
-		body, s.TooLarge, s.Complete = body[:maxAnswer], true, false
+	if ex.TooLarge {
+		body = body[:min(len(body), keptOfTooLarge)]
 	}
 	if utf8.Valid(body) {
 		s.Answer = string(body)

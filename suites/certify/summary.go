@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
-	"unicode"
 
 	"github.com/fallproof/fallproof/contracts/certification"
 	"github.com/fallproof/fallproof/contracts/prompt"
+	"github.com/fallproof/fallproof/contracts/report"
 )
 
 // writeSummary prints the matrix of targets × contracts, then each pair's figures with the reasons for
@@ -25,7 +25,7 @@ func writeSummary(options Options, result Result) error {
 		fmt.Fprintf(&text, "not complete, nothing was written: %s\n", result.Incomplete)
 	} else {
 		matrix(&text, result)
-		show := plainText
+		show := report.Plain
 		if options.Terminal {
 			show = isolated
 		}
@@ -160,7 +160,7 @@ func figure(d certification.Dimension) string {
 	}
 	line := fmt.Sprintf("%-11s %-10s %d of %d, %s; %.2f is asked", d.Name, status, d.Successes, d.Samples, d.Bound(), d.Threshold)
 	if unseen := d.Unseen(); unseen != "" {
-		line += "; could not be seen: " + plainText(unseen)
+		line += "; could not be seen: " + report.Plain(unseen)
 	}
 	return line
 }
@@ -181,23 +181,9 @@ func reasons(d certification.Dimension, show func(string) string) []string {
 	return lines
 }
 
-// plainText takes out of foreign text what would move the cursor, colour the screen or turn the
-// direction of what follows.
-func plainText(text string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case unicode.Is(unicode.Bidi_Control, r):
-			return -1
-		case unicode.IsControl(r):
-			return ' '
-		}
-		return r
-	}, text)
-}
-
 // isolated keeps right-to-left text from reordering the line that it stands in. Only terminals get the
 // marks: in a file they are noise that searches stumble over.
 func isolated(text string) string {
 	const firstStrong, pop = "\u2068", "\u2069"
-	return firstStrong + plainText(text) + pop
+	return firstStrong + report.Plain(text) + pop
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/onsi/ginkgo/v2/types"
 
 	"github.com/fallproof/fallproof/contracts/certification"
+	"github.com/fallproof/fallproof/contracts/report"
 )
 
 // dimensions are judged in this order, one spec each.
@@ -55,6 +56,6 @@ func judgeSpec(j judged, name string) {
 		j.record.Contract, j.record.Target.String(), name, d.Status, d.Samples,
 	}, ginkgo.ReportEntryVisibilityFailureOrVerbose)
 	if d.Status != certification.StatusPassed {
-		ginkgo.Fail(strings.Join(append([]string{figure(d)}, reasons(d, plainText)...), "\n"))
+		ginkgo.Fail(strings.Join(append([]string{figure(d)}, reasons(d, report.Plain)...), "\n"))
 	}
 }

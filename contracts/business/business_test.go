@@ -4,7 +4,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/fallproof/fallproof/contracts"
 	"github.com/fallproof/fallproof/contracts/business"
@@ -87,6 +86,9 @@ func TestTrueChecks(t *testing.T) {
 		`output.nested != {"k": [1]}`,
 		`output.nested != {"l": [1, {"v": 2.5}]}`,
 		`output.numbers != [1, 2]`,
+		`[1, 2] != output.numbers`,
+		`output.nested != {"k": [1, {"v": 2.5}], "l": 1}`,
+		`{"k": [1, {"v": 2.5}], "l": 1} != output.nested`,
 		`output.numbers != 1`,
 		`1 != output.numbers`,
 		`output.a != "100"`,
@@ -310,12 +312,10 @@ func TestCostIsBounded(t *testing.T) {
 	g := NewWithT(t)
 	program, err := compile(`output.l.all(a, output.l.all(b, output.l.all(c, a + b + c != -1)))`)
 	g.Expect(err).NotTo(HaveOccurred())
-	list := "[" + strings.TrimSuffix(strings.Repeat("1,", 1000), ",") + "]"
-	started := time.Now()
+	list := "[" + strings.TrimSuffix(strings.Repeat("1,", 100), ",") + "]" // ten times the limit, and over soon without one
 	findings := program.Judge(nil, decode(t, `{"l": `+list+`}`), nil)
 	g.Expect(findings).To(HaveLen(1))
 	g.Expect(findings[0].Detail).To(ContainSubstring("cost limit exceeded"))
-	g.Expect(time.Since(started)).To(BeNumerically("<", time.Minute))
 }
 
 // The functions and operators of this package are no way round the limit.

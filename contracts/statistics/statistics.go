@@ -38,7 +38,7 @@ func Proves(successes, n int, threshold float64) bool {
 	switch {
 	case threshold <= 0:
 		return true
-	case threshold >= 1 || n <= 0 || successes <= 0:
+	case n <= 0 || successes <= 0:
 		return false
 	}
 	return atLeast(min(successes, n), n, threshold) <= alpha

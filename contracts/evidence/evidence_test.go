@@ -3,6 +3,9 @@ package evidence_test
 import (
 	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
 	"strings"
 	"testing"
 
@@ -50,16 +53,41 @@ func TestWhatWasPackedIsOpened(t *testing.T) {
 	g.Expect(string(text)).To(ContainSubstring(`"total":12.50`), "numbers stay as they are written")
 }
 
+func zip(text string) []byte {
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out)
+	_, _ = w.Write([]byte(text))
+	_ = w.Close()
+	return out.Bytes()
+}
+
+// Little that unfolds to very much is not unfolded: whoever read on to its end would find that it has none.
+func TestMoreThanTheRecordNamesIsNotRead(t *testing.T) {
+	g := NewWithT(t)
+	endless := zip(strings.Repeat(" ", 1<<20))
+	endless = endless[:len(endless)-9]
+	_, err := evidence.Text(endless, pack(t, document()).Ref)
+	g.Expect(err).To(MatchError(evidence.ErrDamaged))
+	g.Expect(err).NotTo(MatchError(io.ErrUnexpectedEOF))
+	_, err = evidence.Text(endless, certification.EvidenceRef{Bytes: 1 << 20})
+	g.Expect(err).To(MatchError(io.ErrUnexpectedEOF))
+}
+
+// Evidence of another form, though it is what its record names, would be read as something that it is not.
+func TestAnotherFormIsNotRead(t *testing.T) {
+	g := NewWithT(t)
+	packed := pack(t, document())
+	text, err := evidence.Text(packed.Content, packed.Ref)
+	g.Expect(err).NotTo(HaveOccurred())
+	later := strings.Replace(string(text), evidence.Format, "later", 1)
+	sum := sha256.Sum256([]byte(later))
+	_, err = evidence.Open(zip(later), certification.EvidenceRef{Bytes: int64(len(later)), Digest: hex.EncodeToString(sum[:])})
+	g.Expect(err).To(MatchError(ContainSubstring(`the form "later" is not known`)))
+}
+
 func TestWhatIsNotWhatTheRecordNamesIsRefused(t *testing.T) {
 	packed, other := pack(t, document()), document()
 	other.Contract = "triages!" // as many bytes
-	zip := func(text string) []byte {
-		var out bytes.Buffer
-		w := gzip.NewWriter(&out)
-		_, _ = w.Write([]byte(text))
-		_ = w.Close()
-		return out.Bytes()
-	}
 	for name, row := range map[string]struct {
 		content []byte
 		change  func(*certification.EvidenceRef)

@@ -154,7 +154,7 @@ func staysInert(t *testing.T, evil string, rightToLeft bool) {
 		case fence == "" && strings.HasPrefix(line, "<pre dir="):
 			block = line + "\n"
 			continue
-		case fence != "" && line == fence:
+		case fence != "" && len(line) >= len(fence) && strings.Trim(line, "`") == "": // a longer one closes it as well
 			fence = ""
 			continue
 		case fence != "":

@@ -212,6 +212,9 @@ func TestWhatIsNoLoop(t *testing.T) {
 		_, findings := checker.Judge(content)
 		NewWithT(t).Expect(findings).To(BeEmpty(), content)
 	}
+	closing := strings.Repeat(`{"a": `, 100) + "1" + strings.Repeat("\n    }", 100)
+	_, findings := compile(t, `{"properties": {"a": {}}}`).Judge(closing)
+	NewWithT(t).Expect(findings).To(BeEmpty(), "what closes a hundred objects")
 }
 
 func TestAFenceIsTakenOffWhereTheContractAllowsIt(t *testing.T) {

@@ -215,6 +215,18 @@ func TestMessagesAreReadToADepth(t *testing.T) {
 	}
 }
 
+// What a provider says goes into columns and logs that have an end.
+func TestWhatAProviderSaysIsBounded(t *testing.T) {
+	long := strings.Repeat("é", 300)
+	g := gomega.NewWithT(t)
+	for said, kept := range map[string]string{long: long, long + "é": long + "…", strings.Repeat(long, 100): long + "…"} {
+		out := providers.Classify(answered(200, `{"model":"`+said+`","choices":[]}`), providers.Rules{})
+		g.Expect(out.ServedModel).To(gomega.Equal(kept))
+	}
+	out := providers.Classify(answered(400, `{"error":"`+long+`"}`), providers.Rules{})
+	g.Expect([]rune(out.Detail)).To(gomega.HaveLen(301), "with what it is about, and what shows that it was cut")
+}
+
 func TestClassifyAnswers(t *testing.T) {
 	asked := providers.Rules{ExpectJSON: true}
 	contract := providers.Rules{ExpectJSON: true, Check: agreeing}
@@ -225,6 +237,8 @@ func TestClassifyAnswers(t *testing.T) {
 		{name: "prose where nothing else was asked", ex: text("hello\x00"), verdict: ok},
 		{name: "a finish reason in capitals", ex: said(`{"content":"x"}`, `"STOP"`), verdict: ok},
 		{name: "empty error field", ex: answered(200, `{"error":null,"choices":[{"error":"","message":{"content":"x","refusal":null},"finish_reason":"stop"}]}`), verdict: ok},
+		{name: "false error field", ex: answered(200, `{"error":false,"choices":[{"error":false,"message":{"content":"x","refusal":false},"finish_reason":"stop"}]}`), verdict: ok},
+		{name: "hollow error field", ex: answered(200, `{"error":{ },"choices":[{"error":[ ],"message":{"content":"x","refusal":""},"finish_reason":"stop"}]}`), verdict: ok},
 
 		{name: "error object", ex: answered(200, `{"error":{"message":"overloaded"}}`), verdict: no, reason: providers.ReasonMalformed, retryable: true, detail: "error body: overloaded"},
 		{name: "MiniMax's error", ex: answered(200, `{"choices":null,"base_resp":{"status_code":1002,"status_msg":"rate limit"}}`), verdict: no, reason: providers.ReasonMalformed, retryable: true, detail: "error body: rate limit"},

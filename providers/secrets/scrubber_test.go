@@ -79,6 +79,9 @@ func TestWhatIsNoSecretStays(t *testing.T) {
 	g.Expect(secrets.NewScrubber(secret).Bytes([]byte(text))).To(BeEquivalentTo(text))
 	g.Expect(secrets.Scrubber{}.Text(secret)).To(Equal(secret))
 	g.Expect(secrets.NewScrubber("short").Text("short")).To(Equal("short"), "too short to be looked for")
+	encoded := base64.StdEncoding.EncodeToString([]byte("seven77"))
+	g.Expect(secrets.NewScrubber("seven77").Text(encoded)).To(Equal(encoded), "also where it is longer than itself")
+	g.Expect(secrets.NewScrubber("%41%42%43").Text("ABC")).To(Equal("ABC"), "and where it is shorter")
 }
 
 // A redacted JSON text stays JSON.

@@ -14,7 +14,7 @@ var CacheHeaders = []string{
 
 // fromCache are the words for it, of any cache on the way ("MISS, HIT", "TCP_HIT", "RefreshHit from cloudfront"),
 // stale answers included; what was hit for another request's sake was forwarded.
-var fromCache = regexp.MustCompile(`(?i)(?:^|[^a-z])(?:(?:refresh)?hit(?:[^a-z-]|$|-[^fF])|(?:stale|updating|revalidated|true|yes)(?:[^a-z]|$)|^1$)`)
+var fromCache = regexp.MustCompile(`(?i)(?:^|[^a-z])(?:(?:refresh)?hit(?:[^a-z-]|$|-[^fF])|(?:stale|updating|revalidated|true|yes)(?:[^a-z]|$))`)
 
 // cacheHit is RFC 9211's parameter, a boolean: true as it stands and as ?1. In lower case, since keys are.
 var cacheHit = regexp.MustCompile(`;[ \t]*hit(?:=\?1)?[ \t]*(?:;|,|$)`)
@@ -33,7 +33,7 @@ func FromCache(header map[string]string) string {
 		if name == "Cache-Status" && strings.Contains(value, ";") { // what is quoted are names and notes
 			value, said = quotedString.ReplaceAllString(value, `""`), cacheHit
 		}
-		if said.MatchString(value) {
+		if said.MatchString(value) || value == "1" {
 			return name + ": " + header[name]
 		}
 	}

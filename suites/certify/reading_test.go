@@ -41,7 +41,7 @@ func TestLargeAnswersAreReadAsTheServiceReadsThem(t *testing.T) {
 	g.Expect(read.outcome.Content).To(HaveLen(3 << 20))
 	ex.TooLarge = true
 	kept := Sample{Seen: seen("id", ex)}
-	g.Expect(len(kept.Seen.Answer)).To(Equal(keptOfTooLarge))
+	g.Expect(kept.Seen.Answer).To(HaveLen(keptOfTooLarge))
 	g.Expect(kept.reading(Pair{}).outcome.Reason).To(Equal(providers.ReasonMalformed))
 	g.Expect(kept.reading(Pair{}).trouble).To(BeFalse())
 }

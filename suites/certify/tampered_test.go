@@ -424,6 +424,21 @@ func TestACacheProvesNothing(t *testing.T) {
 	}
 }
 
+// Where no verdict rests on it, a record says at least that enforcement was not seen, and why.
+func TestALostProbeIsAWarning(t *testing.T) {
+	g, w := NewWithT(t), newWorld(t)
+	down := proxy{instead: func(request map[string]any) (int, string) {
+		if request["response_format"] == nil { // the probe without the schema
+			return http.StatusInternalServerError, ""
+		}
+		return 0, ""
+	}}
+	record, _ := w.certify(w.through(t, w.pair("support-triage", "faithful"), down), w.options())
+	g.Expect(record.Verdict).To(Equal(certification.Certified))
+	g.Expect(record.Enforcement).To(Equal(certification.NotProbed))
+	g.Expect(record.Warnings).To(ContainElement(And(HaveField("Reason", "not_probed"), HaveField("Detail", ContainSubstring("server_error")))))
+}
+
 // However many cases there are, the budget is none for a whole case.
 func TestACaseThatIsNeverAnsweredIsNotProven(t *testing.T) {
 	g, w := NewWithT(t), newWorld(t)

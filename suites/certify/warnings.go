@@ -89,6 +89,10 @@ func (e Evidence) warnings(record certification.Record) []certification.Finding 
 		warn(warningNotEnforced, "ordered to break the schema that it was sent, the target did")
 	case certification.Complied:
 		warn(warningNotEnforced, "the target kept to the schema also where it was not sent: whether the provider enforces it cannot be seen")
+	case certification.NotProbed:
+		if why := e.unprobed(); why.Cause != CauseNotMade {
+			warn(certification.FindingNotProbed, "whether the provider enforces the schema was not seen: "+why.Detail)
+		}
 	}
 	if models := e.models(); len(models) > 1 {
 		detail := fmt.Sprintf("%d models answered: %q", len(models), models)

@@ -175,6 +175,10 @@ var remedyRows = []struct {
 	}, want: remedy{
 		Fix:  "in fallproof.yaml: a base_url that leads to a live provider, and source: live, under providers.sim",
 		Then: certifyPair, Or: "in fallproof.yaml: server.accept_sources: [live, replay], where even a recording of no live provider is enough", See: showRecord}},
+	{reason: certification.SourceNotAccepted, name: "a replay, where a run at the simulated provider would do", change: func(of *patient) {
+		of.record.Source, of.declared, of.accepted = providers.SourceReplay, providers.SourceSimulated, []providers.Source{providers.SourceSimulated}
+	}, want: remedy{
+		Fix: certifyPair, Or: "in fallproof.yaml: server.accept_sources: [simulated, replay]" + enough, See: showRecord}},
 	{reason: certification.SourceNotAccepted, name: "live, where simulations alone count",
 		change: func(of *patient) {
 			of.record.Source, of.accepted = providers.SourceLive, []providers.Source{providers.SourceSimulated}

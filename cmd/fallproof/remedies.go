@@ -99,7 +99,7 @@ func (of patient) otherSource(r *remedy) {
 		r.Fix = accept(providers.SourceLive)
 		return
 	case of.record.Source == providers.SourceReplay: // whatever was recorded: a replay never becomes live, and a run without one may be
-		if of.declared == providers.SourceSimulated {
+		if of.declared == providers.SourceSimulated && !slices.Contains(of.accepted, providers.SourceSimulated) {
 			r.Fix, r.Then = elsewhere, of.certify()
 		}
 		if certify.RecordedSimulated(*of.record) {

@@ -52,11 +52,8 @@ type Report struct {
 	Mutation *mutation.Report // nil where other errors have to be mended first
 }
 
-// Lint lists a contract's problems, in an order that does not change: schema, messages, checks,
-// expected answers, what the checks are worth, thresholds, cases.
-func Lint(c *contracts.Contract) []Problem { return Examine(c).Problems }
-
-// Examine is [Lint] with the figures.
+// Examine lists a contract's problems, in an order that does not change (schema, messages, checks, expected answers,
+// what the checks are worth, thresholds, cases), with the figures.
 func Examine(c *contracts.Contract) Report {
 	l := &linter{c: c}
 	checker := l.schema()

@@ -54,7 +54,7 @@ func problems(t *testing.T, replacements ...string) []string {
 		t.Fatal(err)
 	}
 	var texts []string
-	for _, p := range lint.Lint(c) {
+	for _, p := range lint.Examine(c).Problems {
 		texts = append(texts, p.String())
 	}
 	return texts

@@ -65,9 +65,6 @@ func (n Number) Canonical() string {
 	return d.sign() + d.digits + "e" + d.exponent.String()
 }
 
-// IsInteger reports whether the value has no fraction: 12.0 and 1e2 are integers.
-func (n Number) IsInteger() bool { return n.decimal().exponent.Sign() >= 0 }
-
 // FromRat is the Number of an exact rational that has a finite decimal form; ok is false for others,
 // such as 1/3.
 func FromRat(r *big.Rat) (Number, bool) {

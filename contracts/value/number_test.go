@@ -102,12 +102,6 @@ func TestFromRat(t *testing.T) {
 	g.Expect(value.FromInt(-12)).To(Equal(value.Number("-12")))
 }
 
-func TestIsInteger(t *testing.T) {
-	for literal, want := range map[string]bool{"12.0": true, "1e2": true, "-0": true, "0.5": false, "15e-1": false, "10e-1": true, "1e131071": true} {
-		NewWithT(t).Expect(value.Number(literal).IsInteger()).To(Equal(want), literal)
-	}
-}
-
 func TestIsNumberFollowsTheGrammar(t *testing.T) {
 	for _, yes := range []string{"0", "-0", "10", "1.5", "1e5", "1E+5", "1.0e-05", "-12.50"} {
 		NewWithT(t).Expect(value.IsNumber(yes)).To(BeTrue(), yes)

@@ -10,7 +10,7 @@ import (
 	"github.com/fallproof/fallproof/providers"
 )
 
-// At lists what is wrong with a contract at one target, beyond what [Lint] finds whatever the target is: the
+// At lists what is wrong with a contract at one target, beyond what [Examine] finds whatever the target is: the
 // roles that the target takes, the window, and what of the schema its strict mode may refuse. count is the
 // target's own. What cannot be verified there is a warning, unless the contract requires it.
 func At(c *contracts.Contract, target providers.Target, profile providers.Profile, count prompt.Counter) []Problem {
@@ -60,7 +60,7 @@ func (l *linter) answersFit(target providers.Target, profile providers.Profile, 
 	}
 }
 
-// Renders reports whether [Lint] finds nothing wrong with the prompts for a target.
+// Renders reports whether [Examine] finds nothing wrong with the prompts for a target.
 func Renders(c *contracts.Contract, target providers.Target) bool {
 	return !slices.ContainsFunc(anywhere(c, target), prompt.Finding.Fails)
 }

@@ -2,15 +2,23 @@ package providers
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
 // CacheHeaders are the header fields in which caches and gateways say that they gave an answer themselves; the first
-// is RFC 9211's. Whoever keeps an answer as evidence keeps these with it: without them it would pass for a fresh one.
+// is RFC 9211's. Without them an answer that is kept would pass for a fresh one.
 var CacheHeaders = []string{
 	"Cache-Status", "Cf-Aig-Cache-Status", "Cf-Cache-Status", "Helicone-Cache", "Idempotent-Replayed", "X-Cache", "X-Cache-Hit", "X-Cache-Status",
 	"X-Litellm-Cache-Hit", "X-Openrouter-Cache-Status", "X-Portkey-Cache-Status", "X-Proxy-Cache",
 }
+
+// AnswerHeaders are the header fields that say something of an answer and hold no credential. Whoever keeps an answer
+// keeps these and leaves every other one behind: a list of what to hide would miss the next provider's cookie,
+// organisation or echoed credential.
+var AnswerHeaders = slices.Concat([]string{
+	"Age", "Cache-Control", "Content-Length", "Content-Type", "Date", "Retry-After", "Server", "Via",
+}, CacheHeaders)
 
 // fromCache are the words for it, of any cache on the way ("MISS, HIT", "TCP_HIT", "RefreshHit from cloudfront"),
 // stale answers included; what was hit for another request's sake was forwarded.

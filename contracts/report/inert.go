@@ -11,19 +11,40 @@ import (
 // Plain is foreign text that turns and moves nothing of what stands beside it: characters that would are named, as
 // U+202E, and white space and control characters become spaces.
 func Plain(text string) string {
+	return inert(text, func(r rune) rune {
+		if unicode.IsControl(r) || unicode.IsSpace(r) {
+			return ' '
+		}
+		return r
+	})
+}
+
+// plainLines is Plain for a text of several lines, which stay, as tabs do.
+func plainLines(text string) string {
+	return inert(text, func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return unicode.ReplacementChar
+		}
+		return r
+	})
+}
+
+// inert names the characters of a text that would turn what stands beside it, and writes all others as they are
+// mapped.
+func inert(text string, mapped func(rune) rune) string {
 	var out strings.Builder
 	for _, r := range text {
-		switch {
-		case unicode.Is(unicode.Bidi_Control, r):
-			fmt.Fprintf(&out, "U+%04X", r)
-		case unicode.IsControl(r), unicode.IsSpace(r):
-			out.WriteByte(' ')
-		default:
-			out.WriteRune(r)
+		if unicode.Is(unicode.Bidi_Control, r) {
+			out.WriteString(codePoint(r))
+			continue
 		}
+		out.WriteRune(mapped(r))
 	}
 	return out.String()
 }
+
+// codePoint names a character that cannot be shown as it is.
+func codePoint(r rune) string { return fmt.Sprintf("U+%04X", r) }
 
 // rightToLeft reports whether something in the text is read from right to left, so that it could reorder
 // what stands beside it.
@@ -107,24 +128,6 @@ func excerpt(text string) string {
 		return "<pre dir=\"ltr\">\n" + isolatedStrings(text) + "\n</pre>\n"
 	}
 	return "<pre dir=\"auto\">\n" + escaped(text) + "\n</pre>\n"
-}
-
-// plainLines is Plain, which leaves lines and tabs as they are.
-func plainLines(text string) string {
-	var out strings.Builder
-	for _, r := range text {
-		switch {
-		case r == '\n', r == '\t':
-			out.WriteRune(r)
-		case unicode.Is(unicode.Bidi_Control, r):
-			fmt.Fprintf(&out, "U+%04X", r)
-		case unicode.IsControl(r):
-			out.WriteRune(unicode.ReplacementChar)
-		default:
-			out.WriteRune(r)
-		}
-	}
-	return out.String()
 }
 
 // direction is that of an answer: JSON, also in a fence, is read from left to right whatever stands in it; of

@@ -129,7 +129,7 @@ func blank(one segment) string {
 		var names []string
 		for _, r := range runes {
 			if !hidden(r) { // those are named where they stand
-				names = append(names, fmt.Sprintf("U+%04X", r))
+				names = append(names, codePoint(r))
 			}
 		}
 		return strings.Join(names, " ")
@@ -174,7 +174,7 @@ func visible(one segment) []segment {
 	for i, r := range one.Text {
 		if hidden(r) {
 			put(one.Text[start:i], false)
-			put(fmt.Sprintf("U+%04X", r), true)
+			put(codePoint(r), true)
 			start = i + utf8.RuneLen(r)
 		}
 	}

@@ -66,7 +66,7 @@ func nameOfSpace(space string) string {
 	case '\t':
 		return "tabs"
 	}
-	return fmt.Sprintf("characters U+%04X", first)
+	return "characters " + codePoint(first)
 }
 
 // withoutRepetition cuts an end that says the same over and over, whatever white space comes after.

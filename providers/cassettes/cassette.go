@@ -51,12 +51,6 @@ type Cassette struct {
 	Interactions []Interaction
 }
 
-// keptHeaders are the headers of an answer that stay. Every other one is left behind: a list of what to
-// hide would miss the next provider's cookie, organisation or echoed credential.
-var keptHeaders = slices.Concat([]string{
-	"Age", "Cache-Control", "Content-Length", "Content-Type", "Date", "Retry-After", "Server", "Via",
-}, providers.CacheHeaders)
-
 // The headers of a recorded request are ours: what was really sent there is of no use to anybody, and holds
 // the credentials.
 const (
@@ -149,7 +143,7 @@ func encode(of Cassette, each Interaction, scrub secrets.Scrubber) (*cassette.In
 	}
 	header := http.Header{}
 	for field, values := range ex.Header {
-		if !slices.Contains(keptHeaders, http.CanonicalHeaderKey(field)) {
+		if !slices.Contains(providers.AnswerHeaders, http.CanonicalHeaderKey(field)) {
 			continue
 		}
 		for _, value := range values {

@@ -27,7 +27,8 @@ func broke(outcome providers.Outcome, exchange providers.Exchange) bool {
 }
 
 // withProof adds to a change that ends an attempt by its provider's answer what the answer is held against:
-// the proof of its target under the job's contract. Whose contract or target is not known here is not watched.
+// the proof of its target under the job's contract. Whose contract or target is not known here is not watched. Of a
+// failure, [Dispatcher.verdict] has said in Watch whether it broke the contract.
 func (d *Dispatcher) withProof(ctx context.Context, j job.Job, target providers.Target, change store.Change) store.Change {
 	violated := change.Event == job.EventFailure && change.Watch != nil && change.Watch.Violated
 	change.Watch = nil

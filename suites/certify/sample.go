@@ -67,12 +67,10 @@ type Seen struct {
 // keptOfTooLarge is how much is kept of an answer that is larger than the service reads: it is not read on here either.
 const keptOfTooLarge = 1 << 20
 
-// keptHeaders are the response headers that say something about an answer. Every other one stays
-// behind: a list of what to hide would miss the next provider's cookie or echoed credential.
-var keptHeaders = slices.Concat([]string{
-	"Age", "Cache-Control", "Content-Length", "Content-Type", "Date", "Retry-After", "Server", "Via", "X-Ratelimit-Remaining-Requests",
-	"X-Ratelimit-Remaining-Tokens", "X-Request-Id",
-}, providers.CacheHeaders)
+// keptHeaders are the response headers that evidence holds.
+var keptHeaders = slices.Concat(providers.AnswerHeaders, []string{
+	"X-Ratelimit-Remaining-Requests", "X-Ratelimit-Remaining-Tokens", "X-Request-Id",
+})
 
 func seen(attemptID string, ex providers.Exchange) Seen {
 	s := Seen{

@@ -57,20 +57,7 @@ func Words(killed, total, cases int) string {
 // Passed reports whether the score reaches the contract's floor.
 func (r Report) Passed() bool { return r.Score >= r.Floor }
 
-// Test runs the contract's checks on every mutant. Its error says why the schema or a check does not compile.
-func Test(c *contracts.Contract) (Report, error) {
-	checker, err := structure.Compile(c)
-	if err != nil {
-		return Report{}, err
-	}
-	program, err := business.Compile(c)
-	if err != nil {
-		return Report{}, err
-	}
-	return Run(c, checker, program), nil
-}
-
-// Run is [Test] for who has compiled schema and checks already.
+// Run runs the contract's checks, compiled, on every mutant.
 func Run(c *contracts.Contract, checker *structure.Checker, program *business.Program) Report {
 	t := &trial{report: Report{Floor: c.MutationFloor}, operators: map[string]*Tally{}, pointers: map[string]*Tally{}}
 	source := newSource(c, checker)

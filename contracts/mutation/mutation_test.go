@@ -7,7 +7,9 @@ import (
 	"testing/fstest"
 
 	"github.com/fallproof/fallproof/contracts"
+	"github.com/fallproof/fallproof/contracts/business"
 	"github.com/fallproof/fallproof/contracts/mutation"
+	"github.com/fallproof/fallproof/contracts/structure"
 	"github.com/fallproof/fallproof/contracts/value"
 	. "github.com/onsi/gomega"
 )
@@ -38,13 +40,17 @@ func contract(t *testing.T, schema string, checks []string, more string, expecte
 	return c
 }
 
-func run(t *testing.T, c *contracts.Contract) mutation.Report {
+func run(t testing.TB, c *contracts.Contract) mutation.Report {
 	t.Helper()
-	report, err := mutation.Test(c)
+	checker, err := structure.Compile(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return report
+	program, err := business.Compile(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mutation.Run(c, checker, program)
 }
 
 // answers are the mutants that checks which see nothing let pass: all there are.

@@ -8,7 +8,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/fallproof/fallproof/contracts/certification"
-	"github.com/fallproof/fallproof/contracts/mutation"
+	"github.com/fallproof/fallproof/contracts/lint"
 	"github.com/fallproof/fallproof/providers/simulator"
 )
 
@@ -20,8 +20,7 @@ func TestRecordSaysWhatTheChecksAreWorth(t *testing.T) {
 	options := w.options()
 	options.Samples = 1
 	record, _ := w.certify(pair, options)
-	report, err := mutation.Test(pair.Contract)
-	g.Expect(err).NotTo(HaveOccurred())
+	report := lint.Examine(pair.Contract).Mutation
 	g.Expect(record.Mutation).To(Equal(&certification.Mutation{
 		Killed: report.Killed, Total: report.Total, Score: report.Score, Floor: 0.8,
 	}))

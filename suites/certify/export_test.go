@@ -2,6 +2,7 @@ package certify
 
 import (
 	"context"
+	"net/netip"
 
 	"github.com/fallproof/fallproof/service/store"
 )
@@ -44,6 +45,18 @@ func (e Evidence) Resting(samples []Sample) Evidence {
 		e.account.count(e.account.look(sample, sample.reading(e.Pair)))
 	}
 	return e
+}
+
+// Differ says whether a provider's count of a prompt is too far from ours.
+var Differ = differ
+
+// SimulatedBy says by what one can see in a sample that no live provider answered, on a machine that has these
+// addresses.
+func SimulatedBy(sample Sample, own ...netip.Addr) string {
+	before := ownAddresses
+	defer func() { ownAddresses = before }()
+	ownAddresses = func() []netip.Addr { return own }
+	return simulatedBy(Pair{}, sample)
 }
 
 // Decode reads a sample as it is stored.

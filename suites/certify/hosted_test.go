@@ -388,6 +388,9 @@ func TestSystemRole(t *testing.T) {
 	w := newWorld(t)
 	ignored := rejected("system_prompt_ignored").of("deaf")
 	ignored.check(t, w, ignored.pair(w))
+	lenient := ignored.pair(w)
+	lenient.Contract = w.changed("invoice-extraction", `thresholds: \{prompt: 1\.0`, "thresholds: {prompt: 0.5")
+	ignored.check(t, w, lenient) // one check of many, and no threshold makes up for it
 
 	refused := expectation{
 		model: "picky:system", verdict: certification.Rejected, statuses: statuses{notJudged, notJudged, notJudged, failed},

@@ -3,12 +3,14 @@ package certify_test
 import (
 	"context"
 	"net"
+	"net/netip"
 	"testing"
 
 	. "github.com/onsi/gomega"
 
 	"github.com/fallproof/fallproof/contracts/certification"
 	"github.com/fallproof/fallproof/providers"
+	"github.com/fallproof/fallproof/suites/certify"
 )
 
 // elsewhere lets answers look as if they came from another machine.
@@ -63,6 +65,18 @@ func TestLiveIsWhatIsFarAway(t *testing.T) {
 				g.Expect(record.Warnings).NotTo(ContainElement(warned))
 			}
 		})
+	}
+}
+
+// A zone says by which interface an address is reached, not whose it is.
+func TestAnAddressWithAZone(t *testing.T) {
+	own := netip.MustParseAddr("fe80::1")
+	for peer, want := range map[string]OmegaMatcher{
+		"fe80::1": Not(BeEmpty()), "fe80::1%eth0": Not(BeEmpty()), "::1%lo": Not(BeEmpty()), "fe80::2%eth0": BeEmpty(), "fe80::2": BeEmpty(),
+	} {
+		sample := certify.Sample{}
+		sample.Seen.Peer = peer
+		NewWithT(t).Expect(certify.SimulatedBy(sample, own)).To(want, peer)
 	}
 }
 

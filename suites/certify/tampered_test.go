@@ -236,6 +236,22 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+// Counts differ where they are further apart than the share that the profile declares, and than eight tokens.
+func TestCountsThatDiffer(t *testing.T) {
+	for _, row := range []struct {
+		ours, off int // as far off as is tolerated
+		tolerance float64
+	}{
+		{1, 8, 0}, {20, 8, 0}, {80, 8, 0}, {100, 10, 0}, {1000, 100, 0}, {1000, 300, 0.3}, {1000, 8, 0.001}, {20, 20, 1},
+	} {
+		g, profile := NewWithT(t), providers.Profile{TokenTolerance: row.tolerance}
+		for _, sign := range []int{1, -1} {
+			g.Expect(certify.Differ(profile, row.ours+sign*row.off, row.ours)).To(BeFalse(), "%+v", row)
+			g.Expect(certify.Differ(profile, row.ours+sign*(row.off+1), row.ours)).To(BeTrue(), "%+v", row)
+		}
+	}
+}
+
 func tripleUsage(answer map[string]any) {
 	usage := answer["usage"].(map[string]any)
 	usage["prompt_tokens"] = usage["prompt_tokens"].(float64) * 3

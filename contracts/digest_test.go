@@ -1,6 +1,7 @@
 package contracts_test
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -79,6 +80,8 @@ func TestEffectiveDigestMovesWithWhatIsProven(t *testing.T) {
 			before, after := load(t, nil), load(t, row.changes)
 			g.Expect(after.EffectiveDigest(alpha) != before.EffectiveDigest(alpha)).To(Equal(row.alpha), "alpha")
 			g.Expect(after.EffectiveDigest(gamma) != before.EffectiveDigest(gamma)).To(Equal(row.gamma), "gamma")
+			g.Expect(!reflect.DeepEqual(after.Parts(alpha), before.Parts(alpha))).To(Equal(row.alpha), "its parts tell what moved")
+			g.Expect(!reflect.DeepEqual(after.Parts(gamma), before.Parts(gamma))).To(Equal(row.gamma), "gamma's do")
 			profile := providers.Profile{Model: "m"}
 			g.Expect(after.ProofDigest(alpha, profile) != before.ProofDigest(alpha, profile)).To(Equal(row.alpha))
 		})

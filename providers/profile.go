@@ -4,6 +4,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Source says what a certification against a provider is worth.
@@ -87,6 +90,24 @@ func (p Profile) Tolerance() float64 {
 		return DefaultTokenTolerance
 	}
 	return p.TokenTolerance
+}
+
+// Settings are what [Profile.Digest] covers, by the names of the configuration, each as JSON. What is not declared is
+// not among them.
+func (p Profile) Settings() map[string][]byte {
+	encoded, err := json.Marshal(p)
+	if err != nil { // unreachable, as in Digest
+		panic(err)
+	}
+	var members map[string]jsontext.Value
+	if err := jsonv2.Unmarshal(encoded, &members); err != nil {
+		panic(err)
+	}
+	settings := make(map[string][]byte, len(members))
+	for name, text := range members {
+		settings[name] = text
+	}
+	return settings
 }
 
 // Digest is the SHA-256 of the profile in hex. It moves whenever a declared value does.

@@ -2,6 +2,7 @@ package providers_test
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/onsi/gomega"
@@ -112,6 +113,8 @@ func TestProfileDigest(t *testing.T) {
 		digest := p.Digest()
 		g.Expect(seen).NotTo(gomega.HaveKey(digest), "%s leaves the digest where it was", fields.Field(i).Name)
 		seen[digest] = fields.Field(i).Name
+		name, _, _ := strings.Cut(fields.Field(i).Tag.Get("json"), ",")
+		g.Expect(p.Settings()[name]).NotTo(gomega.Equal(sound().Settings()[name]), "its settings tell which")
 	}
 	g.Expect(sound().Digest()).To(gomega.Equal(sound().Digest()))
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/fallproof/fallproof/service/config"
 	"github.com/fallproof/fallproof/service/failover"
 	"github.com/fallproof/fallproof/service/store"
+	"github.com/fallproof/fallproof/suites/certify"
 )
 
 func (p *program) canFailoverCommand() *cobra.Command {
@@ -132,6 +133,7 @@ func (p *program) judged(ctx context.Context, c *config.Config, s store.Store, c
 	of := patient{
 		contract: v.Contract, target: target, role: v.Role, declared: profile.Source,
 		accepted: c.Server.AcceptSources, routed: routed, file: p.configPath,
+		samples: contract.Sampling.Samples, unfit: certify.WhyUnfit(contract, p.command),
 	}
 	if status.CertificationID != "" {
 		record, err := s.Record(ctx, status.CertificationID)

@@ -136,6 +136,21 @@ var remedyRows = []struct {
 	}, want: remedy{
 		Meaning: "no run of it could be judged: too_few_samples", Fix: certifyPair + " --samples 4", See: showRecord,
 	}},
+	{reason: certification.ReasonInconcl, name: "fewer samples than the contract asks for", change: func(of *patient) {
+		of.samples = 4
+		of.unjudged = &certification.Record{ID: shownID, Planned: 8, SamplesPerCase: 1, Dimensions: []certification.Dimension{
+			{Name: "structure", Status: certification.StatusNotJudged, Threshold: 0.9, Successes: 8, Samples: 8, Findings: []certification.Finding{{Reason: "too_few_samples", Count: 8}}},
+		}}
+	}, want: remedy{Meaning: "no run of it could be judged: too_few_samples", Fix: certifyPair, See: showRecord}},
+	{reason: certification.NoCertification, name: "by a contract below its floor", change: func(of *patient) {
+		of.record, of.unfit = nil, "mutation score 0.5, …"
+	}, want: remedy{First: "mend the contract support-triage, by which nothing can be certified as it is: mutation score 0.5, …", Fix: certifyPair}},
+	{reason: certification.Suspended, name: "by a contract below its floor", change: func(of *patient) { of.unfit = "…" }, want: remedy{
+		First: "mend the contract support-triage, by which nothing can be certified as it is: …", Fix: certifyPair, See: showRecord,
+	}},
+	{reason: certification.NotInRoute, name: "whatever the contract is worth", change: func(of *patient) { of.unfit = "…" }, want: remedy{
+		Fix: "in fallproof.yaml: add sim/org/m to routes.support-triage.fallbacks",
+	}},
 	{reason: certification.ReasonInconcl, name: "with wrong answers among what was seen", change: func(of *patient) {
 		unseen(certification.Finding{Reason: "provider_trouble", Count: 9, Cause: "server_error"})(of)
 		of.unjudged.Dimensions[0].Successes, of.unjudged.Dimensions[0].Samples = 20, 31

@@ -44,7 +44,8 @@ func (p *program) certifyCommand() *cobra.Command {
 			"suites/certify/certify.schema.json describes the file of --json; certifications report makes the others later.\n\n" +
 			exits{
 				ok: "all are certified; with --requested, also when nothing is requested", no: "some are rejected",
-				usage: "the command or the configuration is wrong, or the run could not be made",
+				usage: "the command, the configuration or a contract is wrong: nothing can be certified by it, and none of the others is rejected;\n" +
+					"     or the run could not be made",
 				inconclusive: "none is rejected, and some are inconclusive; or, certified by a finished run of this name, stand no\n" +
 					"     longer (revoked, expired, displaced); or the run is not complete, as after an interrupt: go on with --run NAME",
 			}.String(),
@@ -85,7 +86,7 @@ func (p *program) certifyCommand() *cobra.Command {
 	}
 	command.Flags().StringVar(&flags.provider, "provider", "", "only targets of this provider")
 	command.Flags().StringVar(&flags.target, "target", "", "this PROVIDER/MODEL, whether a route names it or not")
-	command.Flags().BoolVar(&flags.requested, "requested", false, "only pairs whose re-certification is requested: their answers drifted, or their proof ends soon")
+	command.Flags().BoolVar(&flags.requested, "requested", false, "only pairs whose re-certification is requested, because their answers drifted or their proof ends soon; a record that certifies or rejects closes the request")
 	command.Flags().StringVar(&flags.contract, "contract", "", "only this contract")
 	command.Flags().IntVar(&flags.samples, "samples", 0, "samples per case (default as each contract says)")
 	command.Flags().BoolVar(&flags.complete, "complete", false, "take every sample, also when the verdict can no longer change")
@@ -148,7 +149,7 @@ func (p *program) certify(ctx context.Context, s store.Store, pairs []certify.Pa
 	})
 	var incomplete *certify.IncompleteError
 	var samples *certify.SamplesError
-	var floor *certify.FloorError
+	var unfit *certify.UnfitError
 	var mixed *certify.MixedError
 	switch {
 	case err == nil:
@@ -156,7 +157,7 @@ func (p *program) certify(ctx context.Context, s store.Store, pairs []certify.Pa
 			return err
 		}
 		return exit(result.ExitCode())
-	case errors.As(err, &samples), errors.As(err, &floor), errors.As(err, &mixed):
+	case errors.As(err, &samples), errors.As(err, &unfit), errors.As(err, &mixed):
 		return usage(err) // going on with the run is what was refused
 	}
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {

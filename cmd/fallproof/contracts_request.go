@@ -13,7 +13,11 @@ import (
 
 	"github.com/fallproof/fallproof/contracts"
 	"github.com/fallproof/fallproof/contracts/binding"
+	"github.com/fallproof/fallproof/contracts/prompt"
+	"github.com/fallproof/fallproof/providers"
+	"github.com/fallproof/fallproof/providers/chattemplate"
 	"github.com/fallproof/fallproof/providers/openai"
+	"github.com/fallproof/fallproof/providers/secrets"
 	"github.com/fallproof/fallproof/service/config"
 	"github.com/fallproof/fallproof/suites/certify"
 )
@@ -29,7 +33,9 @@ type shownRequest struct {
 	Method        string            `json:"method"`
 	URL           string            `json:"url"`
 	Header        map[string]string `json:"header"`
-	Body          string            `json:"body"` // byte for byte as it would be sent, but for keys
+	Body          string            `json:"body"`     // byte for byte as it would be sent, but for keys
+	Rendered      *string           `json:"rendered"` // what the model reads, BOS included; null where no chat template is declared, or it fails
+	Problems      []string          `json:"problems"` // for which certification would fail the prompt
 	InputTokens   *int              `json:"input_tokens"`
 	Tokenizer     string            `json:"tokenizer"`
 	OutputTokens  *int              `json:"output_tokens"` // at most
@@ -94,13 +100,37 @@ func preview(c *config.Config, pair certify.Pair, each contracts.Case) (shownReq
 	for name := range header {
 		shown.Header[name] = header.Get(name)
 	}
-	tokens, counted, err := certify.Count(request.Profile, request.Messages)
-	if err != nil {
+	if err := shown.read(pair, each, request, hidden); err != nil {
 		return shown, err
+	}
+	tokens, counted, err := certify.Count(request.Profile, request.Messages)
+	if err != nil { // which is among the problems
+		counted = false
 	}
 	known := costsOf(c, pair, certify.Forecast{Calls: 1, InputTokens: tokens, Counted: counted, OutputTokens: request.MaxOutputTokens})
 	shown.InputTokens, shown.OutputTokens, shown.Price = known.InputTokens, known.OutputTokens, known.Price
 	return shown, nil
+}
+
+// read fills in what the model reads of a request, and what is wrong with it.
+func (s *shownRequest) read(pair certify.Pair, each contracts.Case, request providers.Request, hidden secrets.Scrubber) error {
+	wire, err := request.Profile.WireMessages(request.Messages)
+	if err != nil {
+		return err
+	}
+	alone := *pair.Contract
+	alone.Cases = []contracts.Case{each}
+	s.Problems = []string{}
+	for _, f := range prompt.Judge(&alone, pair.Target, pair.Profile, certify.Count) {
+		if f.Fails() {
+			s.Problems = append(s.Problems, hidden.Text(fmt.Sprintf("%s: %s", f.Reason, f.Detail)))
+		}
+	}
+	if rendered, declared, err := chattemplate.Prompt(request.Profile, wire); declared && err == nil {
+		rendered = hidden.Text(rendered)
+		s.Rendered = &rendered
+	}
+	return nil
 }
 
 // keyStandIn is in place of a key, which need not be there to see what is sent with it.
@@ -122,8 +152,17 @@ func (s shownRequest) text(p *program) (string, error) {
 		return "", err
 	}
 	fmt.Fprintf(&b, "\n%s\n\n", printable(string(body)))
+	if s.Rendered != nil {
+		fmt.Fprintf(&b, "%s\n\n%s\n\n", p.paint(strong, "as the model reads it, by its chat template and with the BOS that the server adds:"), printable(*s.Rendered))
+	}
+	for _, problem := range s.Problems {
+		fmt.Fprintf(&b, "%s: %s\n", p.paint(bad, "error"), visible(problem))
+	}
 	words := "not counted: no tokenizer is declared"
-	if s.InputTokens != nil {
+	switch {
+	case s.InputTokens == nil && s.Tokenizer != providers.TokenizerNone:
+		words = "not counted: the prompt cannot be"
+	case s.InputTokens != nil:
 		words = fmt.Sprintf("%d tokens in by %s", *s.InputTokens, s.Tokenizer)
 	}
 	if s.OutputTokens != nil {

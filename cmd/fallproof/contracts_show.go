@@ -20,7 +20,8 @@ func (p *program) contractsShowCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use: "show NAME|FOLDER", Short: "Show a contract, or the exact request that a case sends to a target", Args: cobra.ExactArgs(1),
 		Long: "Without --case: what the contract promises and asks, and what certifying it costs. With --case: the request as\n" +
-			"it would leave for --target (default the primary of the contract's route), without the key, and what it costs.\n" +
+			"it would leave for --target (default the primary of the contract's route), without the key, the prompt as the\n" +
+			"target's chat template renders it, where one is declared, what is wrong with either, and what it costs.\n" +
 			"Nobody is called, and nothing is paid for.",
 		Example: "  fallproof contracts show invoice-extraction\n" +
 			"  fallproof contracts show support-triage --case 'charged twice' --target alpha/alpha-large",

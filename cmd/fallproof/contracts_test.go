@@ -7,6 +7,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/onsi/gomega"
+
+	"github.com/fallproof/fallproof/suites/certify"
 )
 
 const orders = `contracts: ./contracts
@@ -135,6 +137,59 @@ func TestCertifySaysWhereToLookOfAContractBelowItsFloor(t *testing.T) {
 	advised := refused[strings.Index(refused, "`")+1 : strings.LastIndex(refused, "`")]
 	s.Expect(advised).To(gomega.Equal("fallproof contracts lint orders --config 'my orders.yaml'"))
 	s.canType(advised)
+	no := s.run("can-failover", "--contract", "orders", "--to", "alpha/large", "--config", "my orders.yaml")
+	s.Expect(no.code).To(gomega.Equal(exitNo))
+	s.Expect(no.stdout).To(gomega.MatchRegexp(`(?m)^    first: mend the contract orders, by which nothing can be certified as it is: mutation score .*below its mutation_floor 0\.8; .*\n    fix:  fallproof certify `))
 	listed := s.run("contracts", "lint", "orders", "--config", "my orders.yaml")
 	s.Expect(listed.stdout).To(gomega.ContainSubstring("    passes: "))
+}
+
+// Of a model with a chat template people see what it reads, each BOS included, and what is wrong with that.
+func TestShowIsTheWholePrompt(t *testing.T) {
+	s := newTerminal(t)
+	s.must("contracts", "new", "orders", "--dir", "contracts")
+	s.write("t.jinja", "{{ bos_token }}{% for m in messages %}{% if m.role == 'system' %}{{ raise_exception('no system') }}{% endif %}[INST] {{ m.content }} [/INST]{% endfor %}")
+	show := func(settings string, more ...string) string {
+		s.write("fallproof.yaml", strings.Replace(orders, "mute: {}", "mute: {tokenizer: o200k_base, context_window: 9000, chat_template: 'file:t.jinja', bos_token: '<s>', "+settings+"}", 1))
+		return s.must(append([]string{"contracts", "show", "orders", "--case", "two articles and a day", "--target", "alpha/mute"}, more...)...)
+	}
+	whole := show("system_role: merge")
+	s.Expect(whole).To(gomega.ContainSubstring("by its chat template and with the BOS that the server adds:\n\n<s>[INST] "))
+	s.Expect(whole).To(gomega.MatchRegexp(` \[/INST\]\n\n\d+ tokens in by o200k_base`))
+	s.Expect(whole).NotTo(gomega.ContainSubstring("error: "))
+
+	twice := show("system_role: merge, add_bos: true")
+	s.Expect(twice).To(gomega.ContainSubstring("\n\n<s><s>[INST] "))
+	s.Expect(twice).To(gomega.ContainSubstring("\nerror: double_bos: the template writes <s>, and the server is declared to add it: "))
+
+	refused := show("system_role: system")
+	s.Expect(refused).To(gomega.HavePrefix("POST "), "the request is shown all the same")
+	s.Expect(refused).To(gomega.ContainSubstring("error: role_not_accepted: the template refuses the messages: no system; with system_role: merge it takes them\nnot counted: the prompt cannot be"))
+	var shown shownRequest
+	s.Expect(json.Unmarshal([]byte(show("system_role: system", "--json")), &shown)).To(gomega.Succeed())
+	s.Expect(shown.Rendered).To(gomega.BeNil())
+	s.Expect(shown.Problems).To(gomega.HaveLen(1))
+	s.Expect(json.Unmarshal([]byte(show("system_role: merge", "--json")), &shown)).To(gomega.Succeed())
+	s.Expect(*shown.Rendered).To(gomega.HavePrefix("<s>[INST] "))
+	s.Expect(shown.Problems).To(gomega.BeEmpty())
+}
+
+// The other contracts of a run are certified although one is worth too little, and the exit code says that it is.
+func TestCertifyGoesOnWithoutAContractBelowItsFloor(t *testing.T) {
+	s := newTerminal(t)
+	base, _ := s.background("simulate", "--listen", "127.0.0.1:0")
+	s.must("contracts", "new", "orders", "--dir", "contracts")
+	s.write("contracts/orders/contract.yaml", strings.Replace(s.read("contracts/orders/contract.yaml"), "sameSet(output.items, expected.items)", "true", 1))
+	s.must("contracts", "new", "returns", "--dir", "contracts")
+	s.write("fallproof.yaml", "contracts: ./contracts\nproviders:\n  sim: {base_url: "+base+", source: simulated, models: {faithful: {}}}\n")
+	code, output := s.certify("--target", "sim/faithful", "--config", "fallproof.yaml", "--json", "r.json")
+	s.Expect(code).To(gomega.Equal(exitNo), "the simulator does not know the contract that is new: %s", output)
+	s.Expect(output).To(gomega.ContainSubstring("not run at sim/faithful: contract orders can certify nothing: mutation score 0."))
+	var read struct {
+		Records []recordRead    `json:"records"`
+		Unfit   []certify.Unfit `json:"unfit"`
+	}
+	s.Expect(json.Unmarshal([]byte(s.read("r.json")), &read)).To(gomega.Succeed())
+	s.Expect(read.Records).NotTo(gomega.BeEmpty())
+	s.Expect(read.Unfit).To(gomega.HaveExactElements(gomega.HaveField("Contract", "orders")))
 }

@@ -17,7 +17,8 @@ func (p *program) certificationsEvidenceCommand() *cobra.Command {
 	var out string
 	command := &cobra.Command{
 		Use: "evidence ID", Short: "Write out what a record rests on: every request as sent, every answer as received", Args: cobra.ExactArgs(1),
-		Long: "The document is JSON (contracts/evidence/evidence.schema.json describes it): the prompts as rendered, the exchanges,\n" +
+		Long: "The document is JSON (contracts/evidence/evidence.schema.json describes it): the prompts as sent, and as the target's\n" +
+			"chat template renders them where one is declared, the exchanges,\n" +
 			"and what was found in each. Credentials were taken out before it was stored. Its SHA-256 stands in the record.",
 		Example: "  fallproof certifications evidence 0197b1c4-0000-7000-8000-000000000000 --out evidence.json\n" +
 			"  fallproof certifications evidence 0197b1c4-0000-7000-8000-000000000000 | sha256sum",

@@ -18,6 +18,7 @@ import (
 type remedy struct {
 	Reason  certification.Reason `json:"reason"`
 	Meaning string               `json:"meaning"`
+	First   string               `json:"first,omitzero"` // what has to be done before the fix can help
 	Fix     string               `json:"fix"`
 	Then    string               `json:"then,omitzero"` // what has to follow
 	Or      string               `json:"or,omitzero"`   // what would do as well
@@ -50,6 +51,8 @@ type patient struct {
 	declared providers.Source      // of the provider, in the configuration
 	accepted []providers.Source
 	routed   bool   // the contract has a route
+	samples  int    // a case, as the contract asks for them
+	unfit    string // why nothing can be certified by the contract as it is; "" where something can
 	file     string // of the configuration, as it was named with --config; "" = not named
 }
 
@@ -80,6 +83,9 @@ func remedyFor(reason certification.Reason, of patient) remedy {
 		r.Fix, r.See = of.configure("correct context_window of %s, or name another target in routes.%s.fallbacks", of.target, of.contract), ""
 	case certification.CircuitOpen:
 		r.Fix, r.See = fmt.Sprintf("wait: it is tried again after providers.%s.circuit.cool_down", of.target.Provider), ""
+	}
+	if of.unfit != "" && (strings.HasPrefix(r.Fix, of.certify()) || r.Then == of.certify()) {
+		r.First, r.Or = fmt.Sprintf("mend the contract %s, by which nothing can be certified as it is: %s", of.contract, of.unfit), ""
 	}
 	return r
 }
@@ -211,7 +217,7 @@ func typed(arg string) string {
 func fixes(remedies []remedy) []string {
 	changes, commands := []string{}, []string{}
 	for _, r := range remedies {
-		for _, fix := range []string{r.Fix, r.Then} {
+		for _, fix := range []string{r.First, r.Fix, r.Then} {
 			into := &changes
 			if strings.HasPrefix(fix, "fallproof ") {
 				into = &commands
@@ -227,7 +233,7 @@ func fixes(remedies []remedy) []string {
 // lines are a remedy for people, each with what it is for.
 func (r remedy) lines() string {
 	var text strings.Builder
-	for _, line := range [][2]string{{"fix:", r.Fix}, {"then:", r.Then}, {"or:", r.Or}, {"see:", r.See}} {
+	for _, line := range [][2]string{{"first:", r.First}, {"fix:", r.Fix}, {"then:", r.Then}, {"or:", r.Or}, {"see:", r.See}} {
 		if line[1] != "" {
 			fmt.Fprintf(&text, "    %-5s %s\n", line[0], visible(line[1]))
 		}

@@ -119,5 +119,9 @@ func (of patient) certifyWith(record certification.Record) string {
 		return of.certify()
 	}
 	cases := record.Planned / record.SamplesPerCase
-	return of.command(fmt.Sprintf("certify %s --samples %d", of.pair(), (most+cases-1)/cases))
+	samples := (most + cases - 1) / cases
+	if samples <= of.samples {
+		return of.certify() // as the contract has it
+	}
+	return of.command(fmt.Sprintf("certify %s --samples %d", of.pair(), samples))
 }

@@ -3,6 +3,7 @@ package certification
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -77,7 +78,7 @@ func Compare(before, after Record) Comparison {
 	c := Comparison{
 		Before:   Compared{before.ID, before.Verdict, before.IssuedAt},
 		After:    Compared{after.ID, after.Verdict, after.IssuedAt},
-		Settings: changes(settingsOf(before), settingsOf(after)),
+		Settings: append(changes(settingsOf(before), settingsOf(after)), changedParts(before.Parts, after.Parts)...),
 		Served:   changes(servedBy(before), servedBy(after)),
 		Came:     missingFrom(before, after),
 		Gone:     missingFrom(after, before),
@@ -90,8 +91,8 @@ func Compare(before, after Record) Comparison {
 // property is a named text of a record, for comparison.
 type property struct{ name, text string }
 
-// settingsOf tells which part of a digest it is that changed: of the two that make the proof's, one is the
-// contract as the target sees it, the other its profile.
+// settingsOf tells which digest it is that changed: of the two that make the proof's, one is of the contract as far
+// as it concerns the target, the other of its profile. [Record.Parts] tell what in them.
 func settingsOf(r Record) []property {
 	temperature := ""
 	if t := r.Parameters.Temperature; t != nil {
@@ -101,7 +102,7 @@ func settingsOf(r Record) []property {
 		{"contract", r.Contract},
 		{"target", r.Target.String()},
 		{"contract folder", r.ContractDigest},
-		{"contract as the target sees it", r.EffectiveDigest},
+		{"contract as far as it concerns the target", r.EffectiveDigest},
 		{"profile of the target", r.ProfileDigest},
 		{"source", string(r.Source)},
 		{"harness", r.HarnessVersion},
@@ -143,6 +144,22 @@ func changes(before, after []property) []Change {
 	for i, p := range before {
 		if p.text != after[i].text {
 			found = append(found, Change{p.name, p.text, after[i].text})
+		}
+	}
+	return found
+}
+
+// changedParts are those that both records could tell: one from before parts were kept has none.
+func changedParts(before, after map[string]string) []Change {
+	found := []Change{}
+	if len(before) == 0 || len(after) == 0 {
+		return found
+	}
+	names := slices.AppendSeq(slices.Collect(maps.Keys(before)), maps.Keys(after))
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		if before[name] != after[name] {
+			found = append(found, Change{name, before[name], after[name]})
 		}
 	}
 	return found

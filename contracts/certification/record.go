@@ -18,37 +18,38 @@ const (
 
 // Record is one judged run of a contract against a target. Records are append-only.
 type Record struct {
-	ID              string           `json:"id"`
-	RunID           string           `json:"run_id"`
-	RunName         string           `json:"run"`
-	Contract        string           `json:"contract"`
-	ContractDigest  string           `json:"contract_digest"`  // the whole folder
-	EffectiveDigest string           `json:"effective_digest"` // the contract as this target sees it
-	ProfileDigest   string           `json:"profile_digest"`
-	ProofDigest     string           `json:"proof_digest"` // of the two above
-	Target          providers.Target `json:"target"`
-	Verdict         Verdict          `json:"verdict"`
-	Dimensions      []Dimension      `json:"dimensions"`
-	Planned         int              `json:"planned"`        // samples that a whole run has, all cases together
-	Taken           int              `json:"taken"`          // samples that were taken; fewer where the verdict was decided before
-	SamplesPerCase  int              `json:"samples_a_case"` // as planned
-	Mutation        *Mutation        `json:"mutation"`       // what the checks were worth; null in records from before it was asked
-	PassAll         []float64        `json:"pass_all"`       // pass^k: the chance that k answers to one case are all good
-	Latency         *Latency         `json:"latency"`        // null where nothing was answered and nothing came late
-	Retried         []Finding        `json:"retried"`        // calls that ended in provider trouble and were made again, by reason
-	Enforcement     Enforcement      `json:"enforcement"`
-	Warnings        []Finding        `json:"warnings"` // what is worth knowing and changes no verdict
-	Cases           []CaseFigures    `json:"cases"`    // by name
-	Evidence        *EvidenceRef     `json:"evidence"` // what is kept beside the record; null where nothing is
-	Parameters      Parameters       `json:"parameters"`
-	ServedModels    []string         `json:"served_models"` // that answered; of a certified run that several served only those that gave enough answers
-	Fingerprints    []string         `json:"fingerprints"`
-	HarnessVersion  string           `json:"harness_version"`
-	Source          providers.Source `json:"source"`
-	RunBy           string           `json:"run_by"`
-	RunOn           string           `json:"run_on"`
-	IssuedAt        time.Time        `json:"issued_at"`
-	ExpiresAt       time.Time        `json:"expires_at"`
+	ID              string            `json:"id"`
+	RunID           string            `json:"run_id"`
+	RunName         string            `json:"run"`
+	Contract        string            `json:"contract"`
+	ContractDigest  string            `json:"contract_digest"`  // the whole folder
+	EffectiveDigest string            `json:"effective_digest"` // the contract as this target sees it
+	ProfileDigest   string            `json:"profile_digest"`
+	ProofDigest     string            `json:"proof_digest"` // of the two above
+	Parts           map[string]string `json:"parts"`        // what the digests are made of, by name: short texts as they are, of others the SHA-256; empty in records from before it was kept
+	Target          providers.Target  `json:"target"`
+	Verdict         Verdict           `json:"verdict"`
+	Dimensions      []Dimension       `json:"dimensions"`
+	Planned         int               `json:"planned"`        // samples that a whole run has, all cases together
+	Taken           int               `json:"taken"`          // samples that were taken; fewer where the verdict was decided before
+	SamplesPerCase  int               `json:"samples_a_case"` // as planned
+	Mutation        *Mutation         `json:"mutation"`       // what the checks were worth; null in records from before it was asked
+	PassAll         []float64         `json:"pass_all"`       // pass^k: the chance that k answers to one case are all good
+	Latency         *Latency          `json:"latency"`        // null where nothing was answered and nothing came late
+	Retried         []Finding         `json:"retried"`        // calls that ended in provider trouble and were made again, by reason
+	Enforcement     Enforcement       `json:"enforcement"`
+	Warnings        []Finding         `json:"warnings"` // what is worth knowing and changes no verdict
+	Cases           []CaseFigures     `json:"cases"`    // by name
+	Evidence        *EvidenceRef      `json:"evidence"` // what is kept beside the record; null where nothing is
+	Parameters      Parameters        `json:"parameters"`
+	ServedModels    []string          `json:"served_models"` // that answered; of a certified run that several served only those that gave enough answers
+	Fingerprints    []string          `json:"fingerprints"`
+	HarnessVersion  string            `json:"harness_version"`
+	Source          providers.Source  `json:"source"`
+	RunBy           string            `json:"run_by"`
+	RunOn           string            `json:"run_on"`
+	IssuedAt        time.Time         `json:"issued_at"`
+	ExpiresAt       time.Time         `json:"expires_at"`
 }
 
 // Mutation is how many wrong answers the contract's checks refused when they were tried; see contracts/mutation.

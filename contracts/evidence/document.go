@@ -27,7 +27,8 @@ type Document struct {
 // Case is one case as the target was asked it.
 type Case struct {
 	Name         string         `json:"case"`
-	Messages     []Message      `json:"messages"`              // the prompt as rendered, with the roles that the target accepts
+	Messages     []Message      `json:"messages"`              // as sent, with the roles that the target accepts
+	Rendered     string         `json:"rendered,omitzero"`     // what the model reads, BOS included, where a chat template is declared
 	Unrenderable string         `json:"unrenderable,omitzero"` // why there is no prompt
 	Expected     jsontext.Value `json:"expected"`              // the expected answer; null where the case has none
 }

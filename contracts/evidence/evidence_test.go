@@ -210,7 +210,7 @@ func planted(text string) evidence.Document {
 	}
 	quoted := append(value.Encode(text), '\n')
 	return evidence.Document{
-		Cases:   []evidence.Case{{Unrenderable: text, Messages: []evidence.Message{{Content: text}}, Expected: quoted}},
+		Cases:   []evidence.Case{{Rendered: text, Unrenderable: text, Messages: []evidence.Message{{Content: text}}, Expected: quoted}},
 		Samples: []evidence.Sample{sample()}, Calls: []evidence.Sample{sample()},
 	}
 }
@@ -232,11 +232,14 @@ func TestScrubRecord(t *testing.T) {
 	leak := []certification.Finding{{Reason: "r", Detail: "sk-0123456789abcdef0123"}}
 	before := certification.Record{
 		Dimensions: []certification.Dimension{{Findings: leak}}, Cases: []certification.CaseFigures{{Findings: leak}}, Warnings: leak,
+		Parts: map[string]string{"profile: base_url": "https://me:hidden@models.example/v1"},
 	}
 	after := evidence.ScrubRecord(before)
 	clean := []certification.Finding{{Reason: "r", Detail: evidence.Redacted}}
 	g.Expect(after.Dimensions[0].Findings).To(Equal(clean))
 	g.Expect(after.Cases[0].Findings).To(Equal(clean))
 	g.Expect(after.Warnings).To(Equal(clean))
+	g.Expect(after.Parts).To(Equal(map[string]string{"profile: base_url": "https://[redacted]@models.example/v1"}))
+	g.Expect(before.Parts["profile: base_url"]).To(ContainSubstring("hidden"))
 	g.Expect(leak[0].Detail).To(HavePrefix("sk-"), "the record that was given is not touched")
 }

@@ -87,7 +87,7 @@ func (s scrubbed) scrub(place, text string) string {
 
 // scrubbed is the case without credentials.
 func (c Case) scrubbed() Case {
-	c.Unrenderable = Scrub(c.Unrenderable)
+	c.Rendered, c.Unrenderable = Scrub(c.Rendered), Scrub(c.Unrenderable)
 	if c.Expected != nil {
 		c.Expected = []byte(Scrub(string(c.Expected)))
 	}
@@ -145,7 +145,7 @@ func scrubHeader(same scrubbed, name, value string) string {
 	return same.scrub(name, line+value)[len(line):]
 }
 
-// ScrubRecord takes credentials out of what findings quote.
+// ScrubRecord takes credentials out of what findings quote and what was declared.
 func ScrubRecord(r certification.Record) certification.Record {
 	scrub := func(list []certification.Finding) []certification.Finding {
 		out := make([]certification.Finding, len(list))
@@ -165,6 +165,11 @@ func ScrubRecord(r certification.Record) certification.Record {
 		c.Findings = scrub(c.Findings)
 		cases[i] = c
 	}
+	parts := make(map[string]string, len(r.Parts))
+	for name, text := range r.Parts {
+		parts[Scrub(name)] = Scrub(text)
+	}
+	r.Parts = parts
 	r.Dimensions, r.Cases, r.Warnings = dimensions, cases, scrub(r.Warnings)
 	return r
 }

@@ -48,10 +48,10 @@ func TestAt(t *testing.T) {
 		{name: "not strict", target: "alpha/a", yaml: contractYAML, schema: loose,
 			profile: providers.Profile{ContextWindow: 250, StructuredOutput: providers.StructuredJSONObject}},
 		{name: "too small", target: "alpha/a", yaml: contractYAML, schema: schemaJSON, profile: providers.Profile{ContextWindow: 249}, want: []string{
-			`contract.yaml:3: error: at alpha/a: case "one" and 1 more: 200 tokens and 50 for the answer: the window is 249`}},
+			`contract.yaml:3: error: at alpha/a: case "one" and 1 more: 200 tokens and 50 for the answer: the window is 249; a shorter prompt or a lower max_output_tokens would fit, or correct context_window`}},
 		{name: "a variant that fits", target: "beta/b", yaml: contractYAML, schema: schemaJSON, profile: providers.Profile{ContextWindow: 150}},
 		{name: "a variant that does not", target: "beta/b", yaml: contractYAML, schema: schemaJSON, profile: providers.Profile{ContextWindow: 149}, want: []string{
-			`contract.yaml:7: error: at beta/b: case "one" and 1 more: 100 tokens and 50 for the answer: the window is 149`}},
+			`contract.yaml:7: error: at beta/b: case "one" and 1 more: 100 tokens and 50 for the answer: the window is 149; a shorter prompt or a lower max_output_tokens would fit, or correct context_window`}},
 		{name: "a fault of every target's", target: "alpha/a", yaml: strings.Replace(contractYAML, "{{ .b }}\"", "{{ .c }}\"", 1), schema: schemaJSON, uncounted: true},
 		{name: "an answer that would be cut", target: "alpha/a", yaml: contractYAML, schema: schemaJSON, expected: "{total: 3, note: long}",
 			profile: providers.Profile{ContextWindow: 250}, want: []string{

@@ -142,7 +142,7 @@ func (j *caseJudge) window(messages []providers.Message) {
 	case j.profile.ContextWindow == 0:
 		j.add(NotVerified, "no context window is declared: the prompt has %d tokens", tokens)
 	case tokens+room > j.profile.ContextWindow:
-		j.add(WindowExceeded, "%d tokens and %d for the answer: the window is %d", tokens, room, j.profile.ContextWindow)
+		j.add(WindowExceeded, "%d tokens and %d for the answer: the window is %d; a shorter prompt or a lower max_output_tokens would fit, or correct context_window", tokens, room, j.profile.ContextWindow)
 	}
 }
 

@@ -77,10 +77,10 @@ func TestJudge(t *testing.T) {
 		}, words, []prompt.Finding{{"one", prompt.RoleNotAccepted, `the profile's system_role is "shout"`}}, false},
 		{"window just large enough", func(_ *contracts.Contract, p *providers.Profile) { p.ContextWindow = 2 + 7 + 5 }, words, nil, true},
 		{"window one too small", func(_ *contracts.Contract, p *providers.Profile) { p.ContextWindow = 2 + 7 + 4 }, words,
-			[]prompt.Finding{{"two", prompt.WindowExceeded, "9 tokens and 5 for the answer: the window is 13"}}, false},
+			[]prompt.Finding{{"two", prompt.WindowExceeded, "9 tokens and 5 for the answer: the window is 13; a shorter prompt or a lower max_output_tokens would fit, or correct context_window"}}, false},
 		{"no room at all for an answer", func(c *contracts.Contract, p *providers.Profile) {
 			c.Sampling.MaxOutputTokens, p.ContextWindow = 0, 9
-		}, words, []prompt.Finding{{"two", prompt.WindowExceeded, "9 tokens and 1 for the answer: the window is 9"}}, false},
+		}, words, []prompt.Finding{{"two", prompt.WindowExceeded, "9 tokens and 1 for the answer: the window is 9; a shorter prompt or a lower max_output_tokens would fit, or correct context_window"}}, false},
 		{"no tokenizer", func(c *contracts.Contract, _ *providers.Profile) { c.Cases = c.Cases[:1] },
 			func(providers.Profile, []providers.Message) (int, bool, error) { return 0, false, nil },
 			[]prompt.Finding{{"one", prompt.NotVerified, "no tokenizer is declared: the prompt was not counted"}}, true},

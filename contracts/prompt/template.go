@@ -20,7 +20,7 @@ func (j *caseJudge) template(messages []providers.Message) bool {
 	var refused *chattemplate.RefusedError
 	switch {
 	case errors.As(err, &refused):
-		j.add(RoleNotAccepted, "%s", refused)
+		j.add(RoleNotAccepted, "%s%s", refused, j.mergeHelps(messages))
 		return false
 	case err != nil:
 		j.add(TemplateFailed, "%s", err)
@@ -34,13 +34,26 @@ func (j *caseJudge) template(messages []providers.Message) bool {
 	switch n, declared := j.chat.BOS(rendered); {
 	case !declared || n == 1:
 	case n == 0:
-		j.add(MissingBOS, "the prompt begins without %s, and the server is not declared to add it", j.profile.BOSToken)
+		j.add(MissingBOS, "the prompt begins without %s, and the server is not declared to add it; where it does, say add_bos: true", j.profile.BOSToken)
 	case j.profile.AddBOS:
-		j.add(DoubleBOS, "the template writes %s, and the server adds it: the prompt begins with %d of them", j.profile.BOSToken, n)
+		j.add(DoubleBOS, "the template writes %s, and the server is declared to add it: the prompt begins with %d of them; say add_bos: false where it does not, or else take it out of the template", j.profile.BOSToken, n)
 	default:
-		j.add(DoubleBOS, "the prompt begins with %d %s", n, j.profile.BOSToken)
+		j.add(DoubleBOS, "the template writes %d %s at the beginning of the prompt", n, j.profile.BOSToken)
 	}
 	return true
+}
+
+// mergeHelps says so where the template takes the messages once their system text stands in the first user message.
+func (j *caseJudge) mergeHelps(messages []providers.Message) string {
+	merged := *j
+	if merged.profile.SystemRole == providers.RoleMerge {
+		return ""
+	}
+	merged.profile.SystemRole = providers.RoleMerge
+	if _, _, err := merged.rendered(messages); err != nil {
+		return ""
+	}
+	return "; with system_role: merge it takes them"
 }
 
 func (j *caseJudge) rendered(messages []providers.Message) (string, []providers.Message, error) {

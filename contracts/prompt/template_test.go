@@ -48,16 +48,19 @@ func TestJudgeThroughTheChatTemplate(t *testing.T) {
 			p.ControlTokens, p.Breaks = "break", "<|im_start|>\n<|im_end|>"
 		}), nil},
 		{"no system role", hosted(inst), []prompt.Finding{
-			{"one", prompt.RoleNotAccepted, "the template refuses the messages: only users may speak"},
+			{"one", prompt.RoleNotAccepted, "the template refuses the messages: only users may speak; with system_role: merge it takes them"},
+		}},
+		{"nobody takes them", hosted(`{{ raise_exception('nobody may speak') }}`), []prompt.Finding{
+			{"one", prompt.RoleNotAccepted, "the template refuses the messages: nobody may speak"},
 		}},
 		{"BOS from both", change(instructed, func(p *providers.Profile) { p.AddBOS = true }), []prompt.Finding{
-			{"one", prompt.DoubleBOS, "the template writes <s>, and the server adds it: the prompt begins with 2 of them"},
+			{"one", prompt.DoubleBOS, "the template writes <s>, and the server is declared to add it: the prompt begins with 2 of them; say add_bos: false where it does not, or else take it out of the template"},
 		}},
 		{"BOS twice in the template", change(instructed, func(p *providers.Profile) {
 			p.ChatTemplate = providers.NewFile("t.jinja", "{{ bos_token }}"+inst)
-		}), []prompt.Finding{{"one", prompt.DoubleBOS, "the prompt begins with 2 <s>"}}},
+		}), []prompt.Finding{{"one", prompt.DoubleBOS, "the template writes 2 <s> at the beginning of the prompt"}}},
 		{"BOS from nobody", change(hosted(chatml), func(p *providers.Profile) { p.BOSToken = "<s>" }), []prompt.Finding{
-			{"one", prompt.MissingBOS, "the prompt begins without <s>, and the server is not declared to add it"},
+			{"one", prompt.MissingBOS, "the prompt begins without <s>, and the server is not declared to add it; where it does, say add_bos: true"},
 		}},
 		{"BOS from the server", change(hosted(chatml), func(p *providers.Profile) { p.BOSToken, p.AddBOS = "<s>", true }), nil},
 		{"a template that loses a message", hosted("{{ messages[-1].content }}"), []prompt.Finding{

@@ -39,7 +39,7 @@ func entry(content string, findings ...evidence.Finding) report.Entry {
 		},
 		Evidence: &evidence.Document{
 			Cases: []evidence.Case{{
-				Name: "חשבונית", Expected: []byte(`{"total":12.50}`),
+				Name: "חשבונית", Rendered: "<s>[INST] חשבונית [/INST]", Expected: []byte(`{"total":12.50}`),
 				Messages: []evidence.Message{{Role: "system", Content: "Answer with one object."}, {Role: "user", Content: "חשבונית מס 7 של ספרים בע\"מ\nסה\"כ: 12.50"}},
 			}},
 			Samples: []evidence.Sample{{Case: "חשבונית", Kind: certification.Answered, Content: content, Business: findings}},

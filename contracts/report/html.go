@@ -34,10 +34,11 @@ func HTML(w io.Writer, r Report) error {
 
 // The views hold text alone: the template decides what is markup, and html/template escapes the rest.
 type pageView struct {
-	Title, Tally, Note string
-	Contracts          []string
-	Rows               []rowView
-	Entries            []entryView
+	Title, Tally string
+	Notes        []string
+	Contracts    []string
+	Rows         []rowView
+	Entries      []entryView
 }
 
 type rowView struct {
@@ -74,6 +75,7 @@ type caseView struct {
 	Open                          bool
 	Findings                      []certification.Finding
 	Messages                      []messageView
+	Rendered                      []segment
 	Unrenderable                  string
 	Expected                      []segment
 	Samples                       []sampleView
@@ -105,7 +107,7 @@ type findingView struct {
 
 func view(r Report) pageView {
 	m := r.matrix()
-	v := pageView{Title: r.Title, Tally: r.tally(), Note: r.Note, Contracts: m.contracts}
+	v := pageView{Title: r.Title, Tally: r.tally(), Notes: r.Notes, Contracts: m.contracts}
 	for _, target := range m.targets {
 		row := rowView{Target: target}
 		for _, contract := range m.contracts {
@@ -191,6 +193,9 @@ func caseOf(c certification.CaseFigures, d *evidence.Document, left *int) caseVi
 		v.Unrenderable = asked.Unrenderable
 		for _, m := range asked.Messages {
 			v.Messages = append(v.Messages, messageView{m.Role, spend(left, prose(m.Content))})
+		}
+		if asked.Rendered != "" {
+			v.Rendered = spend(left, prose(asked.Rendered))
 		}
 		if len(asked.Expected) > 0 && string(asked.Expected) != "null" {
 			v.Expected = spend(left, segments(string(asked.Expected), nil))

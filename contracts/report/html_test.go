@@ -108,7 +108,7 @@ func TestHTMLShowsMatrixFiguresAndCases(t *testing.T) {
 	}
 	g.Expect(textOf(records[0])).To(ContainSubstring("No evidence is kept"))
 	cases := within(records[2], "details", "case")
-	g.Expect(texts(within(cases[0], "pre", "prompt"))).To(Equal([]string{"Answer with one object.", "חשבונית מס 7 של ספרים בע\"מ\nסה\"כ: 12.50"}))
+	g.Expect(texts(within(cases[0], "pre", "prompt"))).To(Equal([]string{"Answer with one object.", "חשבונית מס 7 של ספרים בע\"מ\nסה\"כ: 12.50", "<s>[INST] חשבונית [/INST]"}))
 	g.Expect(texts(all(cases[0], "pre"))).To(ContainElement(`{"total":12.50}`))
 	answer := within(cases[0], "pre", "answer")[0]
 	g.Expect(texts(all(answer, "mark"))).To(Equal([]string{"199", "2"}), "the two values, the first with the finding's number")
@@ -203,7 +203,7 @@ func TestHTMLEscapesEverything(t *testing.T) {
 	const evil = `</pre></details><script>alert(1)</script><img src=x onerror=alert(1)>"'&{{.}}` + "`javascript:"
 	clean := rendered(t, whole())
 	r := whole()
-	r.Title, r.Note = evil, evil
+	r.Title, r.Notes = evil, []string{evil}
 	e := &r.Entries[2]
 	e.Lapse, e.Remark = evil, evil
 	rec := &e.Record
@@ -253,7 +253,7 @@ func TestHTMLEscapesEverything(t *testing.T) {
 // Right-to-left text is shown in its own direction and moves nothing around it.
 func TestHTMLRightToLeft(t *testing.T) {
 	g := NewWithT(t)
-	named := report.Report{Title: "run שם", Note: "שם 1", Entries: []report.Entry{certified("c", "m")}}
+	named := report.Report{Title: "run שם", Notes: []string{"שם 1"}, Entries: []report.Entry{certified("c", "m")}}
 	named.Entries[0].Lapse, named.Entries[0].Remark = "שם 2", "שם 3"
 	for _, n := range all(rendered(t, named).root, "*") {
 		if text := textOf(n); n.Data != "title" && strings.Contains(text, "שם") && len(all(n, "*")) == 0 {
@@ -273,7 +273,7 @@ func TestHTMLRightToLeft(t *testing.T) {
 	g.Expect(attribute(within(refusal.root, "pre", "answer")[0], "dir")).To(Equal("auto"), "an answer that is no JSON is read as it is written")
 	g.Expect(f.source).NotTo(ContainSubstring("\u202e"), "what would turn the line is named instead")
 	g.Expect(texts(within(answer, "span", "control"))).To(Equal([]string{"U+202E"}))
-	turning := report.Report{Title: "run\u202e", Note: "note\u202e", Entries: []report.Entry{certified("c\u202e", "m\u202e"), entry(`{}`, finding("r\u202e", "/b\u202e"))}}
+	turning := report.Report{Title: "run\u202e", Notes: []string{"note\u202e"}, Entries: []report.Entry{certified("c\u202e", "m\u202e"), entry(`{}`, finding("r\u202e", "/b\u202e"))}}
 	turning.Entries[0].Lapse, turning.Entries[0].Remark = "lapse\u202e", "remark\u202e"
 	turning.Entries[1].Record.Dimensions[0].Findings = []certification.Finding{{Reason: "reason\u202e", Case: "case\u202e", Detail: "detail\u202e"}}
 	g.Expect(rendered(t, turning).source).NotTo(ContainSubstring("\u202e"), "neither in names, reasons and details")

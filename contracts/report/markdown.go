@@ -19,8 +19,8 @@ const maxMarkdown = 60_000
 func Markdown(w io.Writer, r Report) error {
 	m := markdown{room: maxMarkdown}
 	m.must(fmt.Sprintf("## %s: %s\n", wordsMD(r.Title), r.tally()))
-	if r.Note != "" {
-		m.must("\n" + codeSpan(r.Note) + "\n")
+	for _, note := range r.Notes {
+		m.must("\n" + codeSpan(note) + "\n")
 	}
 	m.matrix(r)
 	for _, e := range r.Entries {

@@ -128,7 +128,7 @@ func staysInert(t *testing.T, evil string, rightToLeft bool) {
 	g := NewWithT(t)
 	r := whole()
 	rec := &r.Entries[2].Record
-	rec.Contract, rec.Target.Model, rec.Cases[0].Case, r.Title, r.Note = evil, evil, evil, evil, evil
+	rec.Contract, rec.Target.Model, rec.Cases[0].Case, r.Title, r.Notes = evil, evil, evil, evil, []string{evil}
 	for _, list := range [][]certification.Finding{rec.Dimensions[1].Findings, rec.Cases[0].Findings} {
 		list[0] = certification.Finding{Reason: evil, Case: evil, Detail: evil}
 	}

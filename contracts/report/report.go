@@ -13,7 +13,7 @@ import (
 // Report is what is shown.
 type Report struct {
 	Title   string
-	Note    string // what has to be said first, e.g. why a run is not complete
+	Notes   []string // what has to be said first, e.g. why a run is not complete
 	Entries []Entry
 	Hidden  int // entries that [Report.Failing] left out
 }

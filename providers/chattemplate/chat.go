@@ -46,6 +46,21 @@ func (c *Chat) Render(messages []providers.Message) (string, error) {
 	return c.template.Render(messages, c.variables)
 }
 
+// Prompt is what the model reads at the target that a profile declares, to the byte: the messages as its chat
+// template writes them, behind the BOS that the server adds. declared is false where the profile has no template:
+// then only the server knows. messages are those of the wire; see [providers.Profile.WireMessages].
+func Prompt(profile providers.Profile, messages []providers.Message) (text string, declared bool, err error) {
+	chat, err := Of(profile)
+	if err != nil || chat == nil {
+		return "", false, err
+	}
+	text, err = chat.Render(messages)
+	if err == nil && chat.addBOS {
+		text = chat.variables.BOSToken + text
+	}
+	return text, true, err
+}
+
 // BOS is how many BOS tokens the model sees at the beginning of a rendered prompt, the one that the server
 // adds included. declared is false where the model has none.
 func (c *Chat) BOS(prompt string) (n int, declared bool) {

@@ -14,6 +14,7 @@ import (
 	"github.com/fallproof/fallproof/contracts/certification"
 	"github.com/fallproof/fallproof/contracts/evidence"
 	"github.com/fallproof/fallproof/contracts/value"
+	"github.com/fallproof/fallproof/providers/chattemplate"
 )
 
 // artifact is what is kept of the run beside its record: the exchanges with what was found in them, and
@@ -71,7 +72,15 @@ func (e Evidence) artifactCase(each contracts.Case) evidence.Case {
 		kept.Unrenderable = oneLine(e.Pair.Scrub.Text(err.Error()))
 		return kept
 	}
-	for _, m := range e.Pair.redacted(wire) {
+	clean := e.Pair.redacted(wire)
+	rendered, declared, err := chattemplate.Prompt(e.Pair.Profile, clean)
+	switch {
+	case err != nil:
+		kept.Unrenderable = oneLine(e.Pair.Scrub.Text(err.Error()))
+	case declared:
+		kept.Rendered = strings.ToValidUTF8(rendered, "\uFFFD")
+	}
+	for _, m := range clean {
 		kept.Messages = append(kept.Messages, evidence.Message{Role: m.Role, Content: m.Content})
 	}
 	return kept

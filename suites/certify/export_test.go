@@ -10,11 +10,10 @@ import (
 // Conclude is Run without Ginkgo, which runs once in a process: it collects, judges, writes records and
 // prints the summary.
 func Conclude(ctx context.Context, options Options) (Result, error) {
-	options, err := options.withDefaults()
+	options, result, err := options.prepared()
 	if err != nil {
-		return Result{}, err
+		return result, err
 	}
-	result := Result{RunName: options.RunName}
 	all, err := gather(ctx, options, false)
 	if err != nil {
 		return result, err

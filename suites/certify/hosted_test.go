@@ -3,6 +3,7 @@ package certify_test
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/fallproof/fallproof/contracts"
 	"github.com/fallproof/fallproof/contracts/certification"
 	"github.com/fallproof/fallproof/providers"
+	"github.com/fallproof/fallproof/providers/secrets"
 	"github.com/fallproof/fallproof/providers/simulator"
 	"github.com/fallproof/fallproof/suites/certify"
 )
@@ -288,7 +290,7 @@ func TestTemplateWithoutASystemRole(t *testing.T) {
 	refused := dimension(record, certification.DimensionPrompt)
 	g.Expect(refused.Status).To(Equal(failed))
 	g.Expect(refused.Findings).To(ContainElement(And(
-		HaveField("Reason", "role_not_accepted"), HaveField("Detail", "the template refuses the messages: System role not supported"))))
+		HaveField("Reason", "role_not_accepted"), HaveField("Detail", "the template refuses the messages: System role not supported; with system_role: merge it takes them"))))
 	g.Expect(reasonsOf(dimension(record, certification.DimensionRoundTrip))).To(ContainElement("profile_error"))
 }
 
@@ -400,4 +402,38 @@ func TestSystemRole(t *testing.T) {
 	merged := expectation{model: "picky:system", verdict: certification.Certified, statuses: everything}
 	merged.profile = func(p *providers.Profile) { p.SystemRole = providers.RoleMerge }
 	merged.check(t, w, merged.pair(w))
+}
+
+// What the model reads is kept beside the record, to the byte and with every BOS, where a chat template is declared.
+func TestThePromptIsKeptAsTheModelReadsIt(t *testing.T) {
+	g, w := NewWithT(t), newWorld(t)
+	there := providers.Profile{Tokenizer: providers.TokenizerO200K}.WithDefaults()
+	llama.profile(t)(&there)
+	w.simulator.Host("", there)
+	pair := w.pair("support-triage", "faithful")
+	options := w.options()
+	_, kept, _ := w.withEvidence(pair, options)
+	g.Expect(kept.Cases).To(HaveEach(HaveField("Rendered", "")), "nobody knows it without the template")
+
+	llama.profile(t)(&pair.Profile)
+	options.HTML = filepath.Join(t.TempDir(), "r.html")
+	record, kept, _ := w.withEvidence(pair, options)
+	g.Expect(record.Verdict).To(Equal(certification.Certified))
+	for _, c := range kept.Cases {
+		g.Expect(c.Rendered).To(HavePrefix("<|begin_of_text|><|start_header_id|>system<|end_header_id|>\n\n" + strings.TrimSpace(c.Messages[0].Content)))
+		g.Expect(c.Rendered).To(HaveSuffix(strings.TrimSpace(c.Messages[1].Content) + "<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n"))
+	}
+	g.Expect(string(read(t, options.HTML))).To(ContainSubstring("&lt;|begin_of_text|&gt;&lt;|start_header_id|&gt;system"))
+
+	pair.Profile.AddBOS = true
+	_, kept, _ = w.withEvidence(pair, options)
+	g.Expect(kept.Cases).To(HaveEach(HaveField("Rendered", HavePrefix("<|begin_of_text|><|begin_of_text|><|start_header_id|>"))), "the one of the server, too")
+
+	pair.Profile.AddBOS = false
+	const typed = "59.90 on the 3rd and 59.90 again"
+	g.Expect(kept.Cases[0].Rendered).To(ContainSubstring(typed))
+	pair.Scrub = secrets.Named(map[string]string{"alpha": typed})
+	_, kept, _ = w.withEvidence(pair, options)
+	g.Expect(kept.Cases[0].Rendered).To(HavePrefix("<|begin_of_text|>"))
+	g.Expect(kept.Cases[0].Rendered).NotTo(ContainSubstring(typed), "a key does not hide in it")
 }

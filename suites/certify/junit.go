@@ -80,6 +80,13 @@ func junitOf(options Options, result Result) junitFile {
 			Error: &junitReason{"incomplete", "not complete, nothing was written: " + why, why},
 		}}
 	}
+	for _, unfit := range result.Unfit {
+		for _, target := range unfit.Targets {
+			suite.Cases = append(suite.Cases, junitCase{
+				Class: unfit.Contract + " at " + target, Name: "contract", Error: &junitReason{"unfit", report.Plain(unfit.String()), report.Plain(unfit.Why)},
+			})
+		}
+	}
 	listed := result
 	if options.FilterFailing {
 		listed = result.failing()

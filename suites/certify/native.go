@@ -138,11 +138,11 @@ func (e Evidence) serverBOS(ids []int) nativeFinding {
 	}
 	switch n {
 	case 0:
-		return nativeFails(string(prompt.MissingBOS), "the server's tokens begin without %s", bos)
+		return nativeFails(string(prompt.MissingBOS), "the server's tokens begin without %s: neither its template nor it itself writes it", bos)
 	case 1:
 		return passed
 	}
-	return nativeFails(string(prompt.DoubleBOS), "the server's tokens begin with %d %s", n, bos)
+	return nativeFails(string(prompt.DoubleBOS), "the server's tokens begin with %d %s; take it out of the template, or have the server add none", n, bos)
 }
 
 // unsaid is why a question has no answer; without words it has one. cause: the call's own reason; "" = the server

@@ -38,7 +38,10 @@ func writeReports(ctx context.Context, options Options, result Result) error {
 func reportOf(ctx context.Context, options Options, result Result) (report.Report, error) {
 	shown := report.Report{Title: "certification run " + result.RunName}
 	if result.Incomplete != "" {
-		shown.Note = "not complete, nothing was written: " + result.Incomplete
+		shown.Notes = append(shown.Notes, "not complete, nothing was written: "+result.Incomplete)
+	}
+	for _, unfit := range result.Unfit {
+		shown.Notes = append(shown.Notes, unfit.notRun())
 	}
 	for _, record := range result.Records {
 		entry := report.Entry{Record: record}

@@ -33,17 +33,20 @@ type Result struct {
 	Certified, Rejected, Inconclusive int
 	Lapsed                            int       // records of an earlier run that say certified and stand no longer
 	Earlier                           []Earlier // the pairs whose run had its record already
+	Unfit                             []Unfit   // contracts by which nothing can be certified; the run did without them
 	Incomplete                        string    // why nothing was written; "" = the run is complete
 }
 
-// ExitCode is 0 where all are certified, 1 where some are rejected, 3 where none is rejected and some are
-// inconclusive or stand no longer. A run that is not complete is inconclusive.
+// ExitCode is 0 where all are certified, 1 where some are rejected, 2 where none is and a contract is unfit, 3 where
+// none is rejected and some are inconclusive or stand no longer. A run that is not complete is inconclusive.
 func (r Result) ExitCode() int {
 	switch {
 	case r.Incomplete != "":
 		return 3
 	case r.Rejected > 0:
 		return 1
+	case len(r.Unfit) > 0:
+		return 2
 	case r.Inconclusive > 0 || r.Lapsed > 0 || r.Certified == 0:
 		return 3
 	}
@@ -93,22 +96,16 @@ type judged struct {
 var ran atomic.Bool
 
 // Run certifies every pair: it collects all evidence, has Ginkgo judge it, spec by spec, and writes the
-// records where Ginkgo's report shows a complete run. An *[IncompleteError] where it does not; any other
-// error means that the run could not be brought to its end, and may be resumed under its name.
+// records where Ginkgo's report shows a complete run. Pairs of a contract by which nothing can be certified are left
+// out and reported, an *[UnfitError] where no other is left. An *[IncompleteError] where the run is not complete; any
+// other error means that the run could not be brought to its end, and may be resumed under its name.
 func Run(ctx context.Context, options Options) (Result, error) {
-	options, err := options.withDefaults()
+	options, result, err := options.prepared()
 	if err != nil {
-		return Result{}, err
+		return result, err
 	}
-	result := Result{RunName: options.RunName}
 	suite, reporter, err := options.ginkgo()
 	if err != nil {
-		return result, err
-	}
-	if err := checkPairs(options.Pairs); err != nil {
-		return result, err
-	}
-	if err := checkWorth(options); err != nil {
 		return result, err
 	}
 	if err := errors.Join(writable(options.JUnit), writable(options.JSON), writable(options.HTML), writable(options.Markdown), writableFolder(options.Record)); err != nil {
@@ -133,6 +130,22 @@ func Run(ctx context.Context, options Options) (Result, error) {
 	return result, conclude(ctx, options, result)
 }
 
+// prepared are the options as the run takes them, and the result as far as it is known.
+func (o Options) prepared() (Options, Result, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return o, Result{}, err
+	}
+	result := Result{RunName: o.RunName}
+	if err := checkPairs(o.Pairs); err != nil {
+		return o, result, err
+	}
+	if o.Pairs, result.Unfit = o.fit(); len(o.Pairs) == 0 {
+		return o, result, &UnfitError{result.Unfit}
+	}
+	return o, result, nil
+}
+
 // gather collects and judges every pair. A dry run calls nobody.
 func gather(ctx context.Context, options Options, dry bool) ([]judged, error) {
 	all := make([]judged, len(options.Pairs))
@@ -143,6 +156,7 @@ func gather(ctx context.Context, options Options, dry bool) ([]judged, error) {
 		}
 		return all, nil
 	}
+	warnOutOfReach(options)
 	err := collectAll(ctx, options.Pairs, options, newProgress(options), func(i int, evidence Evidence) (err error) {
 		all[i], err = judgePair(ctx, evidence)
 		return err

@@ -42,6 +42,9 @@ func writeSummary(options Options, result Result) error {
 		}
 		text.WriteString("\n")
 	}
+	for _, unfit := range result.Unfit {
+		fmt.Fprintf(&text, "%s\n", report.Plain(unfit.notRun()))
+	}
 	_, err := io.WriteString(options.Out, text.String())
 	return err
 }

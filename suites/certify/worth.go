@@ -1,8 +1,8 @@
 package certify
 
 import (
-	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/fallproof/fallproof/contracts"
@@ -12,17 +12,32 @@ import (
 	"github.com/fallproof/fallproof/contracts/structure"
 )
 
-// FloorError says that a contract's checks let too many wrong answers pass for anything to be certified by
-// them.
-type FloorError struct {
-	Contract string
-	Words    string // the score
-	Floor    float64
-	Remedy   string // what to do, or the command that shows more
+// Unfit is a contract by which nothing can be certified, with the targets at which it was to be run. Nobody was
+// called for it, and it has no record.
+type Unfit struct {
+	Contract string   `json:"contract"`
+	Targets  []string `json:"targets"` // PROVIDER/MODEL
+	Why      string   `json:"why"`     // and what to do, or the command that shows more
 }
 
-func (e *FloorError) Error() string {
-	return fmt.Sprintf("contract %s can certify nothing: %s, below its mutation_floor %v; %s", e.Contract, e.Words, e.Floor, e.Remedy)
+func (u Unfit) String() string {
+	return fmt.Sprintf("contract %s can certify nothing: %s", u.Contract, u.Why)
+}
+
+// notRun is the same of a run that did without it.
+func (u Unfit) notRun() string {
+	return fmt.Sprintf("not run at %s: %s", strings.Join(u.Targets, ", "), u)
+}
+
+// UnfitError says that a run is left with nothing to certify.
+type UnfitError struct{ Contracts []Unfit }
+
+func (e *UnfitError) Error() string {
+	var lines []string
+	for _, u := range e.Contracts {
+		lines = append(lines, u.String())
+	}
+	return strings.Join(lines, "\n")
 }
 
 // worths are scores by a contract's digest: each contract is tried once in a process, however many targets
@@ -62,6 +77,19 @@ func try(c *contracts.Contract) worth {
 	return w
 }
 
+// unfit is why nothing can be certified by a contract: its checks do not compile, or let too many wrong answers
+// pass; "" where it can.
+func (w worth) unfit(c *contracts.Contract, command func(string) string) string {
+	switch {
+	case w.err != nil:
+		return w.err.Error()
+	case w.mutation.Score >= w.mutation.Floor:
+		return ""
+	}
+	words := mutation.Words(w.mutation.Killed, w.mutation.Total, w.cases)
+	return fmt.Sprintf("%s, below its mutation_floor %v; %s", words, w.mutation.Floor, w.remedy(c.Name, command))
+}
+
 // remedy is what a contract below its floor lacks. Only where wrong answers were tried are there some to list.
 func (w worth) remedy(contract string, command func(string) string) string {
 	switch {
@@ -73,23 +101,26 @@ func (w worth) remedy(contract string, command func(string) string) string {
 	return fmt.Sprintf("%#q lists those that pass", command("contracts lint "+contract))
 }
 
-// checkWorth refuses contracts below their floor, all of them at once.
-func checkWorth(options Options) error {
-	var faults []error
-	asked := map[*contracts.Contract]bool{}
-	for _, p := range options.Pairs {
-		if asked[p.Contract] {
+// WhyUnfit is why nothing can be certified by a contract, and what to do about it; "" where something can.
+func WhyUnfit(c *contracts.Contract, command func(rest string) string) string {
+	return worthOf(c).unfit(c, command)
+}
+
+// fit parts the pairs that can be certified from the contracts by which nothing can.
+func (o Options) fit() (pairs []Pair, unfit []Unfit) {
+	place := map[*contracts.Contract]int{}
+	for _, p := range o.Pairs {
+		if i, known := place[p.Contract]; known {
+			unfit[i].Targets = append(unfit[i].Targets, p.Target.String())
 			continue
 		}
-		asked[p.Contract] = true
-		w := worthOf(p.Contract)
-		switch {
-		case w.err != nil:
-			faults = append(faults, fmt.Errorf("contract %s: %w", p.Contract.Name, w.err))
-		case w.mutation.Score < w.mutation.Floor:
-			words := mutation.Words(w.mutation.Killed, w.mutation.Total, w.cases)
-			faults = append(faults, &FloorError{p.Contract.Name, words, w.mutation.Floor, w.remedy(p.Contract.Name, options.Command)})
+		why := WhyUnfit(p.Contract, o.Command)
+		if why == "" {
+			pairs = append(pairs, p)
+			continue
 		}
+		place[p.Contract] = len(unfit)
+		unfit = append(unfit, Unfit{p.Contract.Name, []string{p.Target.String()}, why})
 	}
-	return errors.Join(faults...)
+	return pairs, unfit
 }

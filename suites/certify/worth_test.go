@@ -1,7 +1,9 @@
 package certify_test
 
 import (
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +12,7 @@ import (
 	"github.com/fallproof/fallproof/contracts/certification"
 	"github.com/fallproof/fallproof/contracts/lint"
 	"github.com/fallproof/fallproof/providers/simulator"
+	"github.com/fallproof/fallproof/suites/certify"
 )
 
 // A record says what the checks were worth that the target passed, as lint says it.
@@ -73,4 +76,70 @@ func TestRecordCountsTheCallsThatWereMadeAgain(t *testing.T) {
 	g.Expect(record.Retried).To(HaveExactElements(And(HaveField("Reason", "timeout"), HaveField("Count", counted))))
 	g.Expect(record.Latency.MaxMS).To(BeNumerically(">=", 2000))
 	g.Expect(string(jsonOf(t, record))).To(ContainSubstring(`"retried":[{"reason":"timeout","count":`))
+}
+
+// A contract by which nothing can be certified stops no other: those are judged, and every report names it.
+func TestAContractBelowItsFloorStopsNoOther(t *testing.T) {
+	g, w := NewWithT(t), newWorld(t)
+	weak := w.changed("support-triage", `output.category == expected.category`, "true")
+	first, second := w.pair("support-triage", "faithful"), w.pair("support-triage", "plausible")
+	first.Contract, second.Contract = weak, weak
+	options, folder, out := w.options(), t.TempDir(), &strings.Builder{}
+	options.Pairs = []certify.Pair{first, w.pair("meeting-actions", "faithful"), second}
+	options.JSON, options.HTML = filepath.Join(folder, "r.json"), filepath.Join(folder, "r.html")
+	options.Markdown, options.JUnit, options.Out = filepath.Join(folder, "r.md"), filepath.Join(folder, "r.xml"), out
+	result, err := certify.Conclude(t.Context(), options)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect([]int{result.Certified, result.Rejected, result.Inconclusive}).To(Equal([]int{1, 0, 0}))
+	g.Expect(result.Unfit).To(HaveLen(1), "once for both targets")
+	g.Expect(result.Unfit[0].Targets).To(Equal([]string{"sim/faithful", "sim/plausible"}))
+	g.Expect(result.Unfit[0].Why).To(HaveSuffix("below its mutation_floor 0.8; `fallproof contracts lint support-triage` lists those that pass"))
+	g.Expect(result.ExitCode()).To(Equal(2), "the contract is wrong")
+	g.Expect(w.simulator.Ledger()).To(HaveEach(HaveField("Model", "faithful")), "nobody is paid for it")
+
+	const said = "not run at sim/faithful, sim/plausible: contract support-triage can certify nothing: mutation score 0."
+	for _, text := range []string{out.String(), string(read(t, options.HTML)), string(read(t, options.Markdown))} {
+		g.Expect(text).To(ContainSubstring(said))
+	}
+	text := read(t, options.JSON)
+	g.Expect(meets(t, "certify.schema.json", text)).To(Succeed())
+	g.Expect(string(text)).To(ContainSubstring(`"unfit": [`))
+	g.Expect(string(read(t, options.JUnit))).To(And(ContainSubstring(`errors="2"`), ContainSubstring(`classname="support-triage at sim/plausible" name="contract"`)))
+
+	options.RunName, options.Pairs = "again", append(options.Pairs, w.pair("meeting-actions", "footnote"))
+	result, err = certify.Conclude(t.Context(), options)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(result.ExitCode()).To(Equal(1), "some are rejected")
+}
+
+// So few samples that nothing can be certified are told before they are paid for.
+func TestWhatIsOutOfReachIsToldBefore(t *testing.T) {
+	for _, row := range []struct {
+		samples int
+		change  string // of the thresholds
+		says    string
+	}{
+		{0, "", ""},
+		{4, "", ""},
+		{3, "", "cases × samples, 8 × 3, are 24 perfect answers at most, which prove 0.883; structure asks for 0.9, and that takes 29; the 5 of the contract would do\n"},
+		{0, "0.98", "cases × samples, 8 × 5, are 40 perfect answers at most, which prove 0.928; business asks for 0.98, and that takes 149; --samples 19 would do\n"},
+		{0, "1.0", "business 1 cannot be proven by any number of samples\n"},
+	} {
+		g, w := NewWithT(t), newWorld(t)
+		pair := w.pair("support-triage", "overloaded")
+		if row.change != "" {
+			pair.Contract = w.changed("support-triage", `business: [0-9.]+`, "business: "+row.change)
+		}
+		options, out := w.options(), &strings.Builder{}
+		options.Pairs, options.Samples, options.Out = []certify.Pair{pair, pair}, row.samples, out
+		options.Pairs[1].Target.Model = "faithful"
+		_, err := certify.Conclude(t.Context(), options)
+		g.Expect(err).NotTo(HaveOccurred())
+		if row.says == "" {
+			g.Expect(out.String()).NotTo(ContainSubstring("warning: nothing can be certified"))
+			continue
+		}
+		g.Expect(out.String()).To(HavePrefix("warning: nothing can be certified by support-triage in this run: " + row.says))
+		g.Expect(strings.Count(out.String(), "warning: nothing can be certified")).To(Equal(1), "once for all targets")
+	}
 }

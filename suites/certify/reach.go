@@ -1,0 +1,60 @@
+package certify
+
+import (
+	"fmt"
+
+	"github.com/fallproof/fallproof/contracts"
+	"github.com/fallproof/fallproof/contracts/certification"
+	"github.com/fallproof/fallproof/contracts/report"
+	"github.com/fallproof/fallproof/contracts/statistics"
+)
+
+// warnOutOfReach says, before anything is paid for, by which contracts this run cannot certify however good the
+// answers are: so few prove less than is asked. They can be rejected all the same, and that may be all that is wanted.
+func warnOutOfReach(options Options) {
+	told := map[*contracts.Contract]bool{}
+	for _, p := range options.Pairs {
+		if told[p.Contract] {
+			continue
+		}
+		told[p.Contract] = true
+		if why := outOfReach(p, options); why != "" {
+			fmt.Fprintf(options.Out, "warning: nothing can be certified by %s in this run: %s\n", report.Plain(p.Contract.Name), why)
+		}
+	}
+}
+
+// outOfReach is the most demanding threshold that perfect answers would not prove, in words; "" where there is none.
+func outOfReach(p Pair, options Options) string {
+	name, want := demanding(p.Contract.Thresholds)
+	cases, samples := len(p.Contract.Cases), samplesPerCase(p, options)
+	proven := statistics.LowerBound(cases*samples, cases*samples)
+	if proven >= want {
+		return ""
+	}
+	needed, ok := statistics.SamplesNeeded(want)
+	if !ok {
+		return fmt.Sprintf("%s %v cannot be proven by any number of samples", name, want)
+	}
+	remedy := fmt.Sprintf("--samples %d would do", (needed+cases-1)/cases)
+	if own := p.Contract.Sampling.Samples; own*cases >= needed {
+		remedy = fmt.Sprintf("the %d of the contract would do", own)
+	}
+	return fmt.Sprintf("cases × samples, %d × %d, are %d perfect answers at most, which prove %.3f; %s asks for %v, and that takes %d; %s",
+		cases, samples, cases*samples, proven, name, want, needed, remedy)
+}
+
+// demanding is the highest threshold that samples have to prove.
+func demanding(t contracts.Thresholds) (name string, want float64) {
+	for _, each := range []struct {
+		name string
+		want float64
+	}{
+		{certification.DimensionStructure, t.Structure}, {certification.DimensionBusiness, t.Business}, {certification.DimensionRoundTrip, t.RoundTrip},
+	} {
+		if each.want > want {
+			name, want = each.name, each.want
+		}
+	}
+	return name, want
+}

@@ -87,8 +87,7 @@ func (g *stage) absences() {
 		in, out := "server "+leaving.address+" ", "server "+leaving.address+" down "
 		g.nginx.edit(edit{"fallproof/replicas.conf", in, out})
 		g.nginx.reload()
-		Eventually(func(ctx context.Context) *replica { return g.home(ctx, key) }).
-			WithContext(ctx).WithTimeout(patience).WithPolling(poll).ShouldNot(Equal(leaving))
+		Expect(g.home(ctx, key)).NotTo(Equal(leaving))
 		leaving.session.Signal(syscall.SIGTERM)
 		Expect(replayed(g.click(ctx, key, held)).ID).To(Equal(made.ID))
 		g.letGo(ctx, attempt.ID) // it is finished where it was begun

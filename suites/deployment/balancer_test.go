@@ -1,8 +1,11 @@
 package deployment
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -12,6 +15,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/gbytes"
 )
 
 // shipped is what users take over.
@@ -25,12 +29,15 @@ const (
 
 var shippedReplicas = []string{"127.0.0.1:8081", "127.0.0.1:8082", "127.0.0.1:8083"}
 
+// workers are so many processes of nginx that share what they know.
+const workers = 2
+
 // mainConfiguration is the part that a distribution brings: it includes ours as Debian's does, and keeps
 // every file below the prefix.
-const mainConfiguration = `
-worker_processes 2;
+var mainConfiguration = fmt.Sprintf(`
+worker_processes %d;
 pid nginx.pid;
-error_log stderr;
+error_log stderr notice;
 daemon off;
 events { worker_connections 256; }
 http {
@@ -42,7 +49,7 @@ http {
 	scgi_temp_path scgi;
 	include conf.d/*.conf;
 }
-`
+`, workers)
 
 // edit changes one text of a shipped file, which must be there.
 type edit struct{ file, before, after string }
@@ -53,6 +60,7 @@ type balancer struct {
 	folder   string
 	replicas []string // addresses, each in place of a shipped one
 	process  *exec.Cmd
+	said     *gbytes.Buffer // the error log
 	ended    chan error
 }
 
@@ -93,7 +101,8 @@ func startBalancer(ctx context.Context, replicas []string, edits ...edit) *balan
 	b.client = newClient("http://fallproof.example", socket)
 
 	b.process = b.command()
-	b.process.Stdout, b.process.Stderr = GinkgoWriter, GinkgoWriter
+	b.said = gbytes.NewBuffer()
+	b.process.Stdout, b.process.Stderr = GinkgoWriter, io.MultiWriter(GinkgoWriter, b.said)
 	// Not SIGKILL: the master would leave its workers behind.
 	b.process.SysProcAttr = endsWithUs(syscall.SIGTERM)
 	Expect(b.process.Start()).To(Succeed())
@@ -120,11 +129,15 @@ func (b *balancer) stop() {
 	Eventually(b.ended).WithTimeout(patience).Should(Receive(BeNil()))
 }
 
-// reload is what nginx -s reload does.
+// reload is what nginx -s reload does, and returns when the workers of before are gone: until then they accept requests
+// as well, and hand them out by the files of before.
 func (b *balancer) reload() {
 	GinkgoHelper()
+	gone := func() int { return bytes.Count(b.said.Contents(), []byte(" exited with code 0\n")) }
+	before := gone()
 	output, err := b.command("-s", "reload").CombinedOutput()
 	Expect(err).NotTo(HaveOccurred(), "%s", output)
+	Eventually(gone).WithTimeout(patience).WithPolling(poll).Should(Equal(before + workers))
 }
 
 // place puts replicas where the shipped ones stand, with the parameters that are shipped.

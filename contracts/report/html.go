@@ -1,11 +1,14 @@
 package report
 
 import (
+	"bytes"
 	_ "embed"
 	"fmt"
 	"html/template"
 	"io"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/fallproof/fallproof/contracts/certification"
 	"github.com/fallproof/fallproof/contracts/evidence"
@@ -198,7 +201,7 @@ func caseOf(c certification.CaseFigures, d *evidence.Document, left *int) caseVi
 			v.Rendered = spend(left, prose(asked.Rendered))
 		}
 		if len(asked.Expected) > 0 && string(asked.Expected) != "null" {
-			v.Expected = spend(left, segments(string(asked.Expected), nil))
+			v.Expected = spend(left, segments(laidOut(asked.Expected), nil))
 		}
 	}
 	samples, more := chosen(d, c.Case, maxWrong)
@@ -209,6 +212,15 @@ func caseOf(c certification.CaseFigures, d *evidence.Document, left *int) caseVi
 		v.More = counted(more, "further sample is", "further samples are")
 	}
 	return v
+}
+
+// laidOut is JSON with each member on a line of its own; its numbers and texts stay as they are written.
+func laidOut(text jsontext.Value) string {
+	lines := jsontext.Value(bytes.Clone(text))
+	if err := lines.Indent(jsontext.WithIndent("  ")); err != nil {
+		return string(text)
+	}
+	return string(lines)
 }
 
 func caseFigures(c certification.CaseFigures) string {

@@ -117,7 +117,7 @@ func orNull(text string) any {
 
 func missingRecord(id string, err error) error {
 	if errors.Is(err, store.ErrNotFound) {
-		return failed(fmt.Errorf("no certification has the id %q", id))
+		return failed(fmt.Errorf("no certification has the id %q; `fallproof certifications list` has them all", id))
 	}
 	return failed(err)
 }

@@ -69,7 +69,7 @@ func TestPlayedIsWhatWasSeen(t *testing.T) {
 			g, folder := NewWithT(t), t.TempDir()
 			want := exchange()
 			change(&want)
-			g.Expect(cassettes.Save(folder, recorded(want), secrets.NewScrubber("sk-0123456789"))).To(Succeed())
+			g.Expect(cassettes.Save(folder, recorded(want), secrets.Scrubber{}.With("sk-0123456789"))).To(Succeed())
 			tape, err := cassettes.Load(folder, contract, target)
 			g.Expect(err).NotTo(HaveOccurred())
 			call := recorded(want).Interactions[0].Call

@@ -55,7 +55,7 @@ func TestNoSecretReachesTheDisk(t *testing.T) {
 			all := recorded(ex)
 			all.Interactions[0].URL = "https://alpha.example/" + url.PathEscape(spelling) + "/v1?key=" + url.QueryEscape(spelling)
 			all.Interactions[0].AttemptID = spelling
-			g.Expect(cassettes.Save(folder, all, secrets.NewScrubber(secret))).To(Succeed())
+			g.Expect(cassettes.Save(folder, all, secrets.Scrubber{}.With(secret))).To(Succeed())
 			files, err := filepath.Glob(filepath.Join(folder, "*"))
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(files).To(HaveLen(1))

@@ -54,7 +54,7 @@ func TestOtherKeysAreNotKept(t *testing.T) {
 	far := listen(t, sends(fmt.Sprintf("HTTP/1.1 401 No\r\nX-Echo: %s\r\nContent-Length: %d\r\n\r\n%s", theirs, len(body), body), true))
 	r := request()
 	r.Messages[1].Content = "the key of the other one is " + theirs
-	ex := client(t, openai.Config{BaseURL: far.url, APIKey: ours, Secrets: secrets.NewScrubber(theirs)}).Send(t.Context(), r)
+	ex := client(t, openai.Config{BaseURL: far.url, APIKey: ours, Secrets: secrets.Scrubber{}.With(theirs)}).Send(t.Context(), r)
 
 	g := gomega.NewWithT(t)
 	g.Expect(far.requests()[0].header.Get("Authorization")).To(gomega.Equal("Bearer " + ours))

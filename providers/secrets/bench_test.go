@@ -17,7 +17,7 @@ func BenchmarkTextWithout(b *testing.B) {
 	} {
 		text := []byte(strings.Repeat(piece, 1<<20/len(piece)))
 		for _, count := range []int{1, 8} {
-			scrub := secrets.NewScrubber(many(count)...)
+			scrub := secrets.Scrubber{}.With(many(count)...)
 			b.Run(fmt.Sprintf("%s, %d secrets", name, count), func(b *testing.B) {
 				b.SetBytes(int64(len(text)))
 				for b.Loop() {
@@ -32,7 +32,7 @@ func BenchmarkTextWithout(b *testing.B) {
 func BenchmarkTextWith(b *testing.B) {
 	keys := many(8)
 	text := strings.Repeat("Nothing here has to be hidden. ", 1<<15) + keys[3]
-	scrub := secrets.NewScrubber(keys...)
+	scrub := secrets.Scrubber{}.With(keys...)
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
 		scrub.Text(text)

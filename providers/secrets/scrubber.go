@@ -18,16 +18,14 @@ const Redacted = "[redacted]"
 // them out would garble ordinary text.
 const MinLength = 8
 
-// Scrubber takes secrets out of text. The zero value knows none. It prints as nothing, wherever it ends up.
+// Scrubber takes secrets out of text, in every spelling in which they are likely to come back: as they are,
+// percent-encoded, escaped in JSON or as HTML entities, in part or as a whole, one within the other too (such
+// as JSON within a JSON string), and within base64 at any offset, in both alphabets, itself escaped or not. One
+// that is shorter than [MinLength] it does not look for. The zero value knows none. It prints as nothing, wherever
+// it ends up.
 type Scrubber struct {
 	forms []form
 }
-
-// NewScrubber knows the secrets in every spelling in which they are likely to come back: as they are,
-// percent-encoded, escaped in JSON or as HTML entities, in part or as a whole, one within the other too (such
-// as JSON within a JSON string), and within base64 at any offset, in both alphabets, itself escaped or not. One
-// that is shorter than [MinLength] it does not look for.
-func NewScrubber(secrets ...string) Scrubber { return Scrubber{}.With(secrets...) }
 
 // Named is a scrubber whose secrets have names, by which [Scrubber.Names] tells which of them a text holds.
 func Named(secrets map[string]string) Scrubber {

@@ -58,7 +58,7 @@ func left(text, spelling string) string {
 }
 
 func TestEverySpellingIsTakenOut(t *testing.T) {
-	scrub := secrets.NewScrubber(secret)
+	scrub := secrets.Scrubber{}.With(secret)
 	for name, spelling := range planted() {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -75,13 +75,13 @@ func TestEverySpellingIsTakenOut(t *testing.T) {
 func TestWhatIsNoSecretStays(t *testing.T) {
 	g := NewWithT(t)
 	text := `{"id":"chatcmpl-1","content":"sk-proj is how keys begin; \\n \u0041 %41"}`
-	g.Expect(secrets.NewScrubber(secret, "short", "").Text(text)).To(Equal(text))
-	g.Expect(secrets.NewScrubber(secret).Bytes([]byte(text))).To(BeEquivalentTo(text))
+	g.Expect(secrets.Scrubber{}.With(secret, "short", "").Text(text)).To(Equal(text))
+	g.Expect(secrets.Scrubber{}.With(secret).Bytes([]byte(text))).To(BeEquivalentTo(text))
 	g.Expect(secrets.Scrubber{}.Text(secret)).To(Equal(secret))
-	g.Expect(secrets.NewScrubber("short").Text("short")).To(Equal("short"), "too short to be looked for")
+	g.Expect(secrets.Scrubber{}.With("short").Text("short")).To(Equal("short"), "too short to be looked for")
 	encoded := base64.StdEncoding.EncodeToString([]byte("seven77"))
-	g.Expect(secrets.NewScrubber("seven77").Text(encoded)).To(Equal(encoded), "also where it is longer than itself")
-	g.Expect(secrets.NewScrubber("%41%42%43").Text("ABC")).To(Equal("ABC"), "and where it is shorter")
+	g.Expect(secrets.Scrubber{}.With("seven77").Text(encoded)).To(Equal(encoded), "also where it is longer than itself")
+	g.Expect(secrets.Scrubber{}.With("%41%42%43").Text("ABC")).To(Equal("ABC"), "and where it is shorter")
 }
 
 // A redacted JSON text stays JSON.
@@ -90,7 +90,7 @@ func TestScrubbedJSONIsJSON(t *testing.T) {
 	nested, err := json.Marshal(map[string]string{"echo": `{"key":` + planted()["JSON"] + `}`})
 	g.Expect(err).NotTo(HaveOccurred())
 	var read map[string]string
-	g.Expect(json.Unmarshal([]byte(secrets.NewScrubber(secret).Text(string(nested))), &read)).To(Succeed())
+	g.Expect(json.Unmarshal([]byte(secrets.Scrubber{}.With(secret).Text(string(nested))), &read)).To(Succeed())
 	g.Expect(read).To(HaveKeyWithValue("echo", `{"key":"[redacted]"}`))
 }
 
@@ -98,7 +98,7 @@ func TestScrubbedJSONIsJSON(t *testing.T) {
 func TestScrubbedJSONStaysJSON(t *testing.T) {
 	draw := rand.New(rand.NewPCG(20, 30))
 	pieces := []string{`\`, `"`, "\n", "%", "&", "&#", "u00", "n", ";", "25", "{", secret, secret, "é"}
-	scrub := secrets.NewScrubber(secret)
+	scrub := secrets.Scrubber{}.With(secret)
 	for range 2000 {
 		text := ""
 		for range 1 + draw.IntN(8) {
@@ -130,7 +130,7 @@ func TestNames(t *testing.T) {
 
 // Of secrets of which one is the beginning of another nothing is left of the longer one.
 func TestASecretThatBeginsAnother(t *testing.T) {
-	scrub := secrets.NewScrubber("sk-0123456789", "sk-0123456789-and-more", "9-and-more-of-it")
+	scrub := secrets.Scrubber{}.With("sk-0123456789", "sk-0123456789-and-more", "9-and-more-of-it")
 	NewWithT(t).Expect(scrub.Text("a sk-0123456789-and-more, sk-0123456789 b; sk-0123456789-and-more-of-it")).
 		To(Equal("a [redacted], [redacted] b; [redacted]"))
 }

@@ -49,7 +49,7 @@ func spelled(text string, spell func(byte) string) string {
 }
 
 func TestEverySpellingOfEveryByte(t *testing.T) {
-	scrub := secrets.NewScrubber(secret)
+	scrub := secrets.Scrubber{}.With(secret)
 	for name, spell := range spellings {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -67,7 +67,7 @@ func TestEverySpellingOfEveryByte(t *testing.T) {
 func TestEntitiesAreThoseOfHTML(t *testing.T) {
 	const prefix = "secret: "
 	for b := byte('!'); b <= '~'; b++ {
-		scrub := secrets.NewScrubber("Q7w-" + strings.Repeat(string(b), 3) + "-Zx9")
+		scrub := secrets.Scrubber{}.With("Q7w-" + strings.Repeat(string(b), 3) + "-Zx9")
 		for _, name := range []string{
 			"excl", "quot", "QUOT", "num", "dollar", "percnt", "amp", "AMP", "apos", "lpar", "rpar", "ast", "midast", "plus", "comma", "period",
 			"sol", "colon", "semi", "lt", "LT", "equals", "gt", "GT", "quest", "commat", "lsqb", "lbrack", "bsol", "rsqb", "rbrack", "Hat",
@@ -88,7 +88,7 @@ func TestEntitiesAreThoseOfHTML(t *testing.T) {
 // A secret that the end of a text cuts is taken out from its eighth character on, wherever in it, or within the
 // spelling of one character, the cut goes through.
 func TestASecretThatIsCutOff(t *testing.T) {
-	scrub := secrets.NewScrubber("another-secret-of-somebody", secret)
+	scrub := secrets.Scrubber{}.With("another-secret-of-somebody", secret)
 	for name, spell := range spellings {
 		t.Run(name, func(t *testing.T) {
 			for whole := range len(secret) {
@@ -119,11 +119,11 @@ func TestASecretThatIsCutOff(t *testing.T) {
 func TestCutOffChangesACopy(t *testing.T) {
 	g := NewWithT(t)
 	whole := []byte("before " + secret[:20] + " and what is behind")
-	g.Expect(string(secrets.NewScrubber(secret).CutOff(whole[:27]))).To(Equal("before [redacted]"))
+	g.Expect(string(secrets.Scrubber{}.With(secret).CutOff(whole[:27]))).To(Equal("before [redacted]"))
 	g.Expect(string(whole)).To(Equal("before " + secret[:20] + " and what is behind"))
 	g.Expect(secrets.Scrubber{}.CutOff(whole)).To(Equal(whole))
-	g.Expect(secrets.NewScrubber(secret).CutOff(nil)).To(BeEmpty())
-	g.Expect(string(secrets.NewScrubber(secret).CutOff([]byte(secret[:7])))).To(Equal(secret[:7]), "too little to be told from other text")
+	g.Expect(secrets.Scrubber{}.With(secret).CutOff(nil)).To(BeEmpty())
+	g.Expect(string(secrets.Scrubber{}.With(secret).CutOff([]byte(secret[:7])))).To(Equal(secret[:7]), "too little to be told from other text")
 }
 
 // Secrets are found in any mixture of spellings, also next to text that looks like the beginning of an escape or
@@ -145,7 +145,7 @@ func TestMixturesOfSpellings(t *testing.T) {
 		secret := pick("abcdefghijABCDEFGHIJ0123456789-_/+=", 12+draw.IntN(30))
 		spelling := spelled(secret, func(b byte) string { return ways[draw.IntN(len(ways))](b) })
 		before, behind := pick(`%\u025aF"{: x&#;`, draw.IntN(8)), pick(`%\u025aF"{: x&#;`, draw.IntN(8))
-		left, right, found := strings.Cut(secrets.NewScrubber(secret).Text(before+spelling+behind), secrets.Redacted)
+		left, right, found := strings.Cut(secrets.Scrubber{}.With(secret).Text(before+spelling+behind), secrets.Redacted)
 		if !found || !strings.HasPrefix(before, left) || !strings.HasSuffix(behind, right) {
 			t.Fatalf("of %q in %q, %q and %q is left %q and %q", secret, before, spelling, behind, left, right)
 		}

@@ -108,7 +108,7 @@ func (w *world) through(t *testing.T, pair certify.Pair, p proxy) certify.Pair {
 
 // at moves a pair to another address.
 func at(t *testing.T, pair certify.Pair, baseURL, key string, others ...string) certify.Pair {
-	scrub := secrets.NewScrubber(append(others, key)...)
+	scrub := secrets.Scrubber{}.With(append(others, key)...)
 	client := openai.New(openai.Config{BaseURL: baseURL, APIKey: key, Secrets: scrub})
 	t.Cleanup(client.Close)
 	pair.Client, pair.Profile.BaseURL, pair.Scrub = client, baseURL, scrub

@@ -2,8 +2,11 @@ package mutation
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/fallproof/fallproof/contracts"
 	"github.com/fallproof/fallproof/contracts/business"
@@ -74,22 +77,34 @@ func Run(c *contracts.Contract, checker *structure.Checker, program *business.Pr
 	return t.finish()
 }
 
-// Score is the part of [Run]'s report that a record holds, for less than half of the work.
+// Score is the part of [Run]'s report that a record holds, for less than half of the work, which all processors share:
+// the first call of a certification waits for it.
 func Score(c *contracts.Contract, checker *structure.Checker, program *business.Program) (killed, total int) {
 	source := newSource(c, checker)
-	for _, each := range c.Cases {
-		if each.Expected == nil {
-			continue
-		}
-		known := newKiller(program, each, each.Expected)
-		for _, mutant := range source.mutants(each) {
-			total++
-			if known.kills(mutant.Answer) {
-				killed++
+	var killedAll, totalAll atomic.Int64
+	cases := make(chan contracts.Case)
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for each := range cases {
+				known, mutants := newKiller(program, each, each.Expected), source.mutants(each)
+				totalAll.Add(int64(len(mutants)))
+				for _, mutant := range mutants {
+					if known.kills(mutant.Answer) {
+						killedAll.Add(1)
+					}
+				}
 			}
+		})
+	}
+	for _, each := range c.Cases {
+		if each.Expected != nil {
+			cases <- each
 		}
 	}
-	return killed, total
+	close(cases)
+	workers.Wait()
+	return int(killedAll.Load()), int(totalAll.Load())
 }
 
 // killer runs the checks on wrong answers. A check that the right answer does not pass tells nothing, and an

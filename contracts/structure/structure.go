@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/fallproof/fallproof/contracts"
@@ -74,7 +75,7 @@ func Compile(c *contracts.Contract) (*Checker, error) {
 	if err != nil {
 		return nil, fmt.Errorf("schema: %w", err)
 	}
-	if fault := calculable(document, ""); fault != nil {
+	if fault := calculable(document); fault != nil {
 		return nil, fmt.Errorf("schema: %s: %s", orRoot(fault.InstancePath), fault.Detail)
 	}
 	if object, ok := document.(map[string]any); ok {
@@ -122,7 +123,7 @@ func (c *Checker) JudgeValue(answer any) []Finding {
 	if left := fewer(answer, MaxValues); left < 0 {
 		return []Finding{{TooManyValues, "", fmt.Sprintf("more than %d values", MaxValues)}}
 	}
-	if fault := calculable(answer, ""); fault != nil {
+	if fault := calculable(answer); fault != nil {
 		return []Finding{*fault}
 	}
 	findings := c.unknownKeys(answer)
@@ -159,22 +160,26 @@ func first(findings []Finding) []Finding {
 }
 
 // calculable refuses numbers that the schema library would turn into gigabytes of digits.
-func calculable(v any, at string) *Finding {
+func calculable(v any) *Finding {
+	inside := func(fault *Finding, name string) *Finding {
+		fault.InstancePath = value.Pointer("", name) + fault.InstancePath
+		return fault
+	}
 	switch v := v.(type) {
 	case value.Number:
-		if _, err := v.Rat(); err != nil {
-			return &Finding{SchemaViolation, at, err.Error()}
+		if err := v.Calculable(); err != nil {
+			return &Finding{SchemaViolation, "", err.Error()}
 		}
 	case []any:
 		for i, element := range v {
-			if fault := calculable(element, value.Pointer(at, fmt.Sprint(i))); fault != nil {
-				return fault
+			if fault := calculable(element); fault != nil {
+				return inside(fault, strconv.Itoa(i))
 			}
 		}
 	case map[string]any:
 		for _, key := range sortedKeys(v) {
-			if fault := calculable(v[key], value.Pointer(at, key)); fault != nil {
-				return fault
+			if fault := calculable(v[key]); fault != nil {
+				return inside(fault, key)
 			}
 		}
 	}

@@ -21,18 +21,32 @@ const (
 // String is the literal as sent.
 func (n Number) String() string { return string(n) }
 
-// Rat is the exact value. It is an error where the literal is no JSON number, or where its exponent or
-// its count of digits goes beyond what arithmetic here is meant for.
-func (n Number) Rat() (*big.Rat, error) {
+// Calculable is an error where [Number.Rat] is one: where the literal is no JSON number, or where its exponent or its
+// count of digits goes beyond what arithmetic here is meant for. It costs less.
+func (n Number) Calculable() error {
+	_, err := n.calculable()
+	return err
+}
+
+func (n Number) calculable() (decimal, error) {
 	if !IsNumber(string(n)) {
-		return nil, fmt.Errorf("%q is not a JSON number", shorten(string(n)))
+		return decimal{}, fmt.Errorf("%q is not a JSON number", shorten(string(n)))
 	}
 	d := n.decimal()
 	if len(d.digits) > maxRatDigits {
-		return nil, fmt.Errorf("number with %d digits: at most %d can be calculated with", len(d.digits), maxRatDigits)
+		return d, fmt.Errorf("number with %d digits: at most %d can be calculated with", len(d.digits), maxRatDigits)
 	}
 	if !d.exponent.IsInt64() || d.exponent.Int64() > maxRatExponent || d.exponent.Int64() < -maxRatExponent {
-		return nil, fmt.Errorf("number %s: exponents beyond ±%d cannot be calculated with", shorten(string(n)), maxRatExponent)
+		return d, fmt.Errorf("number %s: exponents beyond ±%d cannot be calculated with", shorten(string(n)), maxRatExponent)
+	}
+	return d, nil
+}
+
+// Rat is the exact value. It is an error where the number is not [Number.Calculable].
+func (n Number) Rat() (*big.Rat, error) {
+	d, err := n.calculable()
+	if err != nil {
+		return nil, err
 	}
 	rat, ok := new(big.Rat).SetString(d.sign() + "0" + d.digits + "e" + d.exponent.String())
 	if !ok { // unreachable: digits and a small exponent are a rational

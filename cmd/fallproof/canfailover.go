@@ -150,6 +150,11 @@ func (p *program) judged(ctx context.Context, c *config.Config, s store.Store, c
 	for _, each := range v.WarningDetails {
 		v.Warnings = append(v.Warnings, each.Warning)
 	}
+	if slices.Contains(v.Reasons, certification.ContractChanged) || slices.Contains(v.Reasons, certification.ProfileChanged) {
+		if of.changed, err = changedParts(ctx, c, s, contract, target); err != nil {
+			return verdict{}, err
+		}
+	}
 	if slices.Contains(v.Reasons, certification.ReasonInconcl) {
 		if of.unjudged, err = newestUnjudged(ctx, s, contract.Name, target); err != nil {
 			return verdict{}, err
@@ -160,6 +165,20 @@ func (p *program) judged(ctx context.Context, c *config.Config, s store.Store, c
 	}
 	v.Fixes = fixes(v.Details)
 	return v, nil
+}
+
+// changedParts is what is not what it was when the pair was last certified.
+func changedParts(ctx context.Context, c *config.Config, s store.Store, contract *contracts.Contract, target providers.Target) ([]certification.Change, error) {
+	var before map[string]string
+	err := eachRecord(ctx, s, contract.Name, target, func(r store.StoredRecord) bool {
+		if r.Verdict == certification.Certified {
+			before = r.Parts
+		}
+		return r.Verdict != certification.Certified
+	})
+	profile, _ := c.Profile(target)
+	now := certify.Pair{Contract: contract, Target: target, Profile: profile, Scrub: c.Scrubber()}
+	return certification.ChangedParts(before, now.Parts()), err
 }
 
 // newestUnjudged is the newest run of a pair that could not be judged; nil where there is none.

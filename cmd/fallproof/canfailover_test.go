@@ -354,3 +354,23 @@ func TestCanFailoverTellsThisMachineFromAnother(t *testing.T) {
 	s.Expect(code).To(gomega.Equal(exitOK), output)
 	s.Expect(s.must(ask...)).To(gomega.HavePrefix("yes: "), "the remedy is one")
 }
+
+// Whoever is told that something changed since a target was certified is told what, so far as records know.
+func TestCanFailoverNamesWhatChanged(t *testing.T) {
+	s := newTerminal(t)
+	base, _ := s.background("simulate", "--listen", "127.0.0.1:0")
+	settings := func(more string) {
+		s.write("fallproof.yaml", fmt.Sprintf("server: {accept_sources: [simulated]}\nproviders:\n  sim: {base_url: %s, source: simulated, models: {faithful: {%s}}}\n"+
+			"routes:\n  support-triage: {primary: sim/faithful}\n", base, more))
+	}
+	settings("")
+	code, output := s.certify("--target", "sim/faithful", "--contract", "support-triage")
+	s.Expect(code).To(gomega.Equal(exitOK), output)
+	ask := []string{"can-failover", "--contract", "support-triage", "--to", "sim/faithful"}
+	s.must(ask...)
+	settings("system_role: merge, context_window: 9000, tokenizer: o200k_base, temperature: omit, max_tokens_field: max_tokens")
+	no := s.run(ask...)
+	s.Expect(no.code).To(gomega.Equal(exitNo))
+	s.Expect(no.stdout).To(gomega.ContainSubstring("  profile_changed: its profile has changed since it was certified: " +
+		`context_window 0 → 9000; max_tokens_field "max_completion_tokens" → "max_tokens"; system_role "system" → "merge"; and 2 more` + "\n"))
+}

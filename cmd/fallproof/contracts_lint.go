@@ -2,12 +2,14 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/fallproof/fallproof/contracts"
 	"github.com/fallproof/fallproof/contracts/lint"
 	"github.com/fallproof/fallproof/contracts/mutation"
+	"github.com/fallproof/fallproof/providers"
 	"github.com/fallproof/fallproof/service/config"
 	"github.com/fallproof/fallproof/suites/certify"
 )
@@ -91,6 +93,9 @@ func lintOne(c *config.Config, contract *contracts.Contract, target string) (lin
 	}
 	one.add(report.Problems)
 	pairs, err := pairsOf(c, contract, target)
+	if strict := func(p certify.Pair) bool { return p.Profile.StructuredOutput == providers.StructuredJSONSchema }; len(pairs) == 0 || slices.ContainsFunc(pairs, strict) {
+		one.add(lint.Strict(contract))
+	}
 	if err != nil || one.worst() == lint.Error && report.Mutation == nil {
 		return one, err // what does not compile is the same everywhere
 	}

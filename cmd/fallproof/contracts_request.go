@@ -33,9 +33,10 @@ type shownRequest struct {
 	Method        string            `json:"method"`
 	URL           string            `json:"url"`
 	Header        map[string]string `json:"header"`
-	Body          string            `json:"body"`     // byte for byte as it would be sent, but for keys
-	Rendered      *string           `json:"rendered"` // what the model reads, BOS included; null where no chat template is declared, or it fails
-	Problems      []string          `json:"problems"` // for which certification would fail the prompt
+	Body          string            `json:"body"`       // byte for byte as it would be sent, but for keys
+	Rendered      *string           `json:"rendered"`   // what the model reads, BOS included; null where no chat template is declared, or it fails
+	Problems      []string          `json:"problems"`   // for which certification would fail the prompt
+	Unverified    []string          `json:"unverified"` // what cannot be known of it from here
 	InputTokens   *int              `json:"input_tokens"`
 	Tokenizer     string            `json:"tokenizer"`
 	OutputTokens  *int              `json:"output_tokens"` // at most
@@ -120,10 +121,12 @@ func (s *shownRequest) read(pair certify.Pair, each contracts.Case, request prov
 	}
 	alone := *pair.Contract
 	alone.Cases = []contracts.Case{each}
-	s.Problems = []string{}
+	s.Problems, s.Unverified = []string{}, []string{}
 	for _, f := range prompt.Judge(&alone, pair.Target, pair.Profile, certify.Count) {
 		if f.Fails() {
 			s.Problems = append(s.Problems, hidden.Text(fmt.Sprintf("%s: %s", f.Reason, f.Detail)))
+		} else {
+			s.Unverified = append(s.Unverified, hidden.Text(f.Detail))
 		}
 	}
 	if rendered, declared, err := chattemplate.Prompt(request.Profile, wire); declared && err == nil {
@@ -158,10 +161,13 @@ func (s shownRequest) text(p *program) (string, error) {
 	for _, problem := range s.Problems {
 		fmt.Fprintf(&b, "%s: %s\n", p.paint(bad, "error"), visible(problem))
 	}
-	words := "not counted: no tokenizer is declared"
+	for _, unverified := range s.Unverified {
+		fmt.Fprintf(&b, "%s: %s\n", p.paint(doubt, "not verified"), visible(unverified))
+	}
+	words := "not counted"
 	switch {
 	case s.InputTokens == nil && s.Tokenizer != providers.TokenizerNone:
-		words = "not counted: the prompt cannot be"
+		words = "not counted: the prompt cannot be rendered"
 	case s.InputTokens != nil:
 		words = fmt.Sprintf("%d tokens in by %s", *s.InputTokens, s.Tokenizer)
 	}

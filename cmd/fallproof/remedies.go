@@ -50,10 +50,11 @@ type patient struct {
 	unjudged *certification.Record // the newest run that could not be judged, where no other could; nil where it is not known
 	declared providers.Source      // of the provider, in the configuration
 	accepted []providers.Source
-	routed   bool   // the contract has a route
-	samples  int    // a case, as the contract asks for them
-	unfit    string // why nothing can be certified by the contract as it is; "" where something can
-	file     string // of the configuration, as it was named with --config; "" = not named
+	routed   bool                   // the contract has a route
+	samples  int                    // a case, as the contract asks for them
+	changed  []certification.Change // since the pair was last certified
+	unfit    string                 // why nothing can be certified by the contract as it is; "" where something can
+	file     string                 // of the configuration, as it was named with --config; "" = not named
 }
 
 // remedyFor is what takes a reason away. It is the one place that says so.
@@ -65,6 +66,9 @@ func remedyFor(reason certification.Reason, of patient) remedy {
 			r.Fix, r.Then = "mend what failed, in the contract, in the target's profile or at the target: "+failed, of.certify()
 		}
 	case certification.ContractChanged, certification.ProfileChanged:
+		r.Meaning += changedSince(of.changed, map[certification.Reason]string{
+			certification.ContractChanged: "contract: ", certification.ProfileChanged: "profile: ",
+		}[reason])
 		r.See = cmp.Or(r.See, of.command("certifications list "+of.pair())) // no record is this proof's
 	case certification.Suspended:
 		if of.role != failover.RoleOther {
@@ -88,6 +92,30 @@ func remedyFor(reason certification.Reason, of patient) remedy {
 		r.First, r.Or = fmt.Sprintf("mend the contract %s, by which nothing can be certified as it is: %s", of.contract, of.unfit), ""
 	}
 	return r
+}
+
+// changedSince names what changed of a contract or of a profile, behind a colon, the first of it with what it was.
+func changedSince(all []certification.Change, of string) string {
+	const shown = 3
+	var said []string
+	more := 0
+	for _, change := range all {
+		name, ours := strings.CutPrefix(change.Name, of)
+		switch {
+		case !ours:
+		case len(said) < shown:
+			said = append(said, fmt.Sprintf("%s %s → %s", name, shortened(change.Before), shortened(change.After)))
+		default:
+			more++
+		}
+	}
+	if said == nil {
+		return ""
+	}
+	if more > 0 {
+		said = append(said, fmt.Sprintf("and %d more", more))
+	}
+	return ": " + strings.Join(said, "; ")
 }
 
 // otherSource says how a proof comes about whose source is accepted. What answered decides that: this machine,

@@ -51,11 +51,10 @@ func (of patient) again(record certification.Record) (fix, then, or string) {
 	if why.Reason == certification.FindingTooFewSamples {
 		return of.certifyWith(record), "", ""
 	}
-	mend, ok := mends[cmp.Or(why.Cause, why.Reason)]
-	if !ok {
-		return of.certify(), "", ""
+	fix = of.certify()
+	if mend, ok := mends[cmp.Or(why.Cause, why.Reason)]; ok {
+		fix, then = mend(of), of.certify()
 	}
-	fix, then = mend(of), of.certify()
 	if why.Reason == certify.ReasonServerLost {
 		or = of.configure("take native out of the profile of %s: then its server is asked nothing", of.target)
 	}

@@ -14,26 +14,29 @@ const (
 // CaseFigures is how one case came out over its samples.
 type CaseFigures struct {
 	Case      string    `json:"case"`
-	Samples   int       `json:"samples"`   // taken
-	Trouble   int       `json:"trouble"`   // of the samples: lost to provider trouble
-	Usable    int       `json:"usable"`    // of the samples: an answer arrived that could be judged
-	Structure int       `json:"structure"` // of the usable: they meet the schema
-	Business  int       `json:"business"`  // of those: they pass every check
-	Findings  []Finding `json:"findings"`  // the most frequent ones
+	Samples   int       `json:"samples"`       // taken
+	Trouble   int       `json:"trouble"`       // of the samples: lost to provider trouble
+	Usable    int       `json:"usable"`        // of the samples: an answer arrived that could be judged
+	Structure int       `json:"structure"`     // of the usable: they meet the schema
+	Business  int       `json:"business"`      // of those: they pass every check
+	Prompt    int       `json:"prompt_faults"` // checks of its prompt that failed
+	Findings  []Finding `json:"findings"`      // the most frequent ones
 }
 
 // CaseOutcome is what a case's figures amount to.
 type CaseOutcome string
 
 const (
-	CasePassed  CaseOutcome = "passed"   // every sample that says something about the target is wholly good
-	CaseFailed  CaseOutcome = "failed"   // at least one is not
+	CasePassed  CaseOutcome = "passed"   // its prompt is, and every sample that says something about the target is wholly good
+	CaseFailed  CaseOutcome = "failed"   // at least one is not, or the prompt
 	CaseNotSeen CaseOutcome = "not_seen" // there is none
 )
 
 // Outcome says whether everything that was seen of the case is good.
 func (c CaseFigures) Outcome() CaseOutcome {
 	switch seen := c.Samples - c.Trouble; {
+	case c.Prompt > 0:
+		return CaseFailed
 	case seen <= 0:
 		return CaseNotSeen
 	case c.Business == seen:
@@ -92,20 +95,22 @@ func (c *caseCount) add(o Observation) {
 // caseFigures lists the cases by name, with what failed of the prompt checks among their findings. Where
 // there are too many for a record, those that went wrong are kept first.
 func (t *tally) caseFigures(checks []Check) []CaseFigures {
-	found := map[string]findings{}
+	found, of := map[string]findings{}, map[string]CaseFigures{}
 	for name, count := range t.cases {
-		found[name] = t.named(count.findings).merged(count.trouble)
+		found[name], of[name] = t.named(count.findings).merged(count.trouble), count.figures
 	}
 	for _, c := range checks {
-		if _, known := found[c.Case]; known && c.Status == CheckFailed {
-			list := findings{slices.Clone(found[c.Case].list)}
-			list.add(Finding{Reason: c.Reason, Case: c.Case, Sample: c.Sample, Detail: c.Detail}, 1)
-			found[c.Case] = list
+		if c.Case == "" || c.Status != CheckFailed {
+			continue
 		}
+		list, one := findings{slices.Clone(found[c.Case].list)}, of[c.Case]
+		list.add(Finding{Reason: c.Reason, Case: c.Case, Sample: c.Sample, Detail: c.Detail}, 1)
+		one.Case = c.Case
+		one.Prompt++
+		found[c.Case], of[c.Case] = list, one
 	}
-	figures := make([]CaseFigures, 0, len(t.cases))
-	for name, count := range t.cases {
-		one := count.figures
+	figures := make([]CaseFigures, 0, len(of))
+	for name, one := range of {
 		one.Findings = found[name].sorted()
 		one.Findings = one.Findings[:min(len(one.Findings), maxCaseFindings)]
 		figures = append(figures, one)

@@ -33,7 +33,7 @@ func TestJudgeByCase(t *testing.T) {
 		}},
 		{Case: "case 2", Samples: 5, Usable: 4, Structure: 4, Business: 4, Findings: []certification.Finding{{Reason: "refused", Count: 1, Case: "case 2"}}},
 		{Case: "case 3", Samples: 5, Trouble: 5, Findings: []certification.Finding{{Reason: "timeout", Count: 5, Case: "case 3"}}},
-		{Case: "case 4", Samples: 5, Usable: 5, Structure: 5, Business: 5, Findings: []certification.Finding{
+		{Case: "case 4", Samples: 5, Usable: 5, Structure: 5, Business: 5, Prompt: 1, Findings: []certification.Finding{
 			{Reason: "token_count_differs", Count: 1, Case: "case 4", Detail: "9, 3"},
 		}},
 	}
@@ -45,8 +45,8 @@ func TestJudgeByCase(t *testing.T) {
 		outcomes = append(outcomes, c.Outcome())
 	}
 	g.Expect(outcomes).To(Equal([]certification.CaseOutcome{
-		certification.CasePassed, certification.CaseFailed, certification.CaseFailed, certification.CaseNotSeen, certification.CasePassed,
-	}))
+		certification.CasePassed, certification.CaseFailed, certification.CaseFailed, certification.CaseNotSeen, certification.CaseFailed,
+	}), "of the last the prompt is at fault")
 
 	slices.Reverse(e.Samples)
 	turned := certification.Judge(e).Cases

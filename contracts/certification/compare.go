@@ -16,7 +16,7 @@ type Comparison struct {
 	Before     Compared          `json:"before"`
 	After      Compared          `json:"after"`
 	Settings   []Change          `json:"settings"`   // what was asked and how: contract, profile, parameters, source, harness
-	Served     []Change          `json:"served"`     // who answered: models, fingerprints, enforcement
+	Served     []Change          `json:"served"`     // who answered: models, fingerprints, enforcement, the soft deadline, and latency where it doubled or halved
 	Dimensions []DimensionChange `json:"dimensions"` // figures
 	Came       []Seen            `json:"findings_came"`
 	Gone       []Seen            `json:"findings_gone"`
@@ -78,8 +78,8 @@ func Compare(before, after Record) Comparison {
 	c := Comparison{
 		Before:   Compared{before.ID, before.Verdict, before.IssuedAt},
 		After:    Compared{after.ID, after.Verdict, after.IssuedAt},
-		Settings: append(changes(settingsOf(before), settingsOf(after)), changedParts(before.Parts, after.Parts)...),
-		Served:   changes(servedBy(before), servedBy(after)),
+		Settings: append(changes(settingsOf(before), settingsOf(after)), ChangedParts(before.Parts, after.Parts)...),
+		Served:   append(changes(servedBy(before), servedBy(after)), changedLatency(before.Latency, after.Latency)...),
 		Came:     missingFrom(before, after),
 		Gone:     missingFrom(after, before),
 	}
@@ -117,6 +117,31 @@ func settingsOf(r Record) []property {
 	}
 }
 
+// latencyShift is by which factor nine of ten answers must have become faster or slower, and by how many milliseconds
+// at least, to be called a change: less differs from one day to the next.
+const (
+	latencyShift   = 2
+	latencyShiftMS = 100
+)
+
+func changedLatency(before, after *Latency) []Change {
+	if before == nil || after == nil {
+		return nil
+	}
+	var found []Change
+	ms := func(name string, before, after int64) {
+		found = append(found, Change{name, fmt.Sprintf("%d ms", before), fmt.Sprintf("%d ms", after)})
+	}
+	if before.DeadlineMS != after.DeadlineMS {
+		ms("soft deadline", before.DeadlineMS, after.DeadlineMS)
+	}
+	less, more := min(before.P90MS, after.P90MS), max(before.P90MS, after.P90MS)
+	if more >= latencyShift*less && more-less >= latencyShiftMS {
+		ms("nine of ten answers within", before.P90MS, after.P90MS)
+	}
+	return found
+}
+
 func mutationOf(m *Mutation) string {
 	if m == nil {
 		return ""
@@ -149,8 +174,9 @@ func changes(before, after []property) []Change {
 	return found
 }
 
-// changedParts are those that both records could tell: one from before parts were kept has none.
-func changedParts(before, after map[string]string) []Change {
+// ChangedParts compares what two records' digests are made of, sorted by name; nothing where one of them is from before
+// that was kept.
+func ChangedParts(before, after map[string]string) []Change {
 	found := []Change{}
 	if len(before) == 0 || len(after) == 0 {
 		return found

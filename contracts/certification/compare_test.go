@@ -31,8 +31,8 @@ func yesterday() certification.Record {
 		},
 		SamplesPerCase: 5, Enforcement: certification.Enforced, ServedModels: []string{"m-1"}, Fingerprints: []string{"x"},
 		Parameters: certification.Parameters{Temperature: &zero, MaxTokensField: "max_tokens", MaxTokens: 64, ResponseFormat: "json_schema", SystemRole: "system", TokenChecks: "verified"},
-		Parts:      map[string]string{"contract: a": "0.9", "profile: b": "x"},
-		Source:     providers.SourceLive, HarnessVersion: "1", RunBy: "ci", RunOn: "one", IssuedAt: time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC),
+		Parts:      map[string]string{"contract: a": "0.9", "profile: b": "x"}, Latency: &certification.Latency{P90MS: 400, DeadlineMS: 30000},
+		Source: providers.SourceLive, HarnessVersion: "1", RunBy: "ci", RunOn: "one", IssuedAt: time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC),
 	}
 }
 
@@ -40,7 +40,7 @@ func TestCompareOfTheSame(t *testing.T) {
 	g := NewWithT(t)
 	after := yesterday()
 	after.ID, after.RunID, after.RunName, after.IssuedAt, after.RunOn = "after", "r2", "tuesday", after.IssuedAt.Add(time.Hour), "another"
-	after.Latency = &certification.Latency{P50MS: 3}
+	after.Latency = &certification.Latency{P50MS: 3, P90MS: 300, DeadlineMS: 30000}
 	c := certification.Compare(yesterday(), after)
 	g.Expect(c.Empty()).To(BeTrue(), "%+v", c)
 	g.Expect(c.Before.ID).To(Equal("before"))
@@ -77,6 +77,11 @@ func TestCompareNamesWhatChanged(t *testing.T) {
 		{"the format", func(r *certification.Record) { r.Parameters.ResponseFormat = "json_object" }, change("response format", "json_schema", "json_object")},
 		{"the role", func(r *certification.Record) { r.Parameters.SystemRole = "developer" }, change("system role", "system", "developer")},
 		{"the token checks", func(r *certification.Record) { r.Parameters.TokenChecks = "not_verified" }, change("token checks", "verified", "not_verified")},
+		{"the soft deadline", func(r *certification.Record) { r.Latency = &certification.Latency{P90MS: 400, DeadlineMS: 3000} }, served("soft deadline", "30000 ms", "3000 ms")},
+		{"slower", func(r *certification.Record) { r.Latency = &certification.Latency{P90MS: 800, DeadlineMS: 30000} }, served("nine of ten answers within", "400 ms", "800 ms")},
+		{"faster", func(r *certification.Record) { r.Latency = &certification.Latency{P90MS: 150, DeadlineMS: 30000} }, served("nine of ten answers within", "400 ms", "150 ms")},
+		{"hardly slower", func(r *certification.Record) { r.Latency = &certification.Latency{P90MS: 799, DeadlineMS: 30000} }, func(*certification.Comparison) {}},
+		{"no latency", func(r *certification.Record) { r.Latency = nil }, func(*certification.Comparison) {}},
 		{"a part", func(r *certification.Record) { r.Parts = map[string]string{"contract: a": "0.95", "profile: b": "x"} }, change("contract: a", "0.9", "0.95")},
 		{"a part that is new", func(r *certification.Record) {
 			r.Parts = map[string]string{"contract: a": "0.9", "profile: b": "x", "contract: c": "y"}

@@ -64,6 +64,14 @@ func (r Record) WhyInconclusive() (Finding, bool) {
 	return first, first.Reason != ""
 }
 
+// Vetoed is what stands behind a dimension that failed although its figure would do, in words; "" of any other.
+func (d Dimension) Vetoed() string {
+	if d.Status != StatusFailed || !d.Census || d.LowerBound < d.Threshold {
+		return ""
+	}
+	return "one that failed decides by itself"
+}
+
 // Unseen are the reasons, in words, why a dimension is not judged although its figure would do: what was seen
 // was good, and something could not be seen. It is "" of any other dimension, whose figure says enough.
 func (d Dimension) Unseen() string {

@@ -65,8 +65,5 @@ func (l *linter) schema() *structure.Checker {
 	if !checker.DescribesObject() {
 		l.report(l.c.SchemaFile, 0, Error, "the schema must describe an object and name its keys: an answer may hold no other")
 	}
-	for _, warning := range strictWarnings(l.c.Schema) {
-		l.report(l.c.SchemaFile, 0, Warning, "%s", warning)
-	}
 	return checker
 }

@@ -12,6 +12,7 @@ package lint
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/fallproof/fallproof/contracts"
 	"github.com/fallproof/fallproof/contracts/mutation"
@@ -69,6 +70,17 @@ func Examine(c *contracts.Contract) Report {
 	l.thresholds()
 	l.sameInputs()
 	return Report{l.problems, worth}
+}
+
+// Faults lists what makes a contract certify nothing at any target, whatever it costs: a schema or a check that does not
+// compile, an expected answer that the contract itself would refuse, a threshold that no number of answers proves. What
+// its checks are worth is not looked at.
+func Faults(c *contracts.Contract) []Problem {
+	l := &linter{c: c}
+	checker, program := l.schema(), l.checks()
+	l.expected(checker, program)
+	l.unprovable()
+	return slices.DeleteFunc(l.problems, func(p Problem) bool { return p.Severity != Error })
 }
 
 // Failed reports whether any of the problems is an error.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fallproof/fallproof/contracts"
 	"github.com/fallproof/fallproof/contracts/value"
 )
 
@@ -26,6 +27,15 @@ var strictFormats = map[string]bool{
 }
 
 const strictDepth = 10
+
+// Strict lists what of a contract's schema strict modes do not take, for who is not known to send it otherwise.
+func Strict(c *contracts.Contract) []Problem {
+	l := &linter{c: c}
+	for _, warning := range strictWarnings(c.Schema) {
+		l.report(c.SchemaFile, 0, Warning, "%s", warning)
+	}
+	return l.problems
+}
 
 // strictWarnings lists what in a schema strict modes do not take. The schema is sent unchanged all the
 // same: a warning is for the author.

@@ -8,6 +8,7 @@ import (
 	"github.com/fallproof/fallproof/contracts/prompt"
 	"github.com/fallproof/fallproof/contracts/value"
 	"github.com/fallproof/fallproof/providers"
+	"github.com/fallproof/fallproof/providers/tokens"
 )
 
 // At lists what is wrong with a contract at one target, beyond what [Examine] finds whatever the target is: the
@@ -30,7 +31,7 @@ func At(c *contracts.Contract, target providers.Target, profile providers.Profil
 			l.at(path, Warning, "at %s: not verified: %s", target, f.words())
 		}
 	}
-	l.answersFit(target, profile, count)
+	l.answersFit(target, profile)
 	if profile.StructuredOutput == providers.StructuredJSONSchema {
 		if refused := strictWarnings(c.Schema); len(refused) > 0 {
 			l.report(c.SchemaFile, 0, Warning, "at %s the schema is sent as strict, and %d of its features may be refused; first: %s", target, len(refused), refused[0])
@@ -40,22 +41,18 @@ func At(c *contracts.Contract, target providers.Target, profile providers.Profil
 }
 
 // answersFit holds the expected answers, as short as JSON can be, against the most that may be answered.
-func (l *linter) answersFit(target providers.Target, profile providers.Profile, count prompt.Counter) {
-	said := func(content string) (tokens int, counted bool) {
-		tokens, counted, err := count(profile, []providers.Message{{Role: "user", Content: content}})
-		return tokens, counted && err == nil
-	}
-	overhead, counted := said("")
+func (l *linter) answersFit(target providers.Target, profile providers.Profile) {
+	tokenizer, err := tokens.Of(profile)
 	limit := l.c.Sampling.MaxOutputTokens
-	if !counted || limit == 0 {
+	if err != nil || tokenizer == nil || limit == 0 {
 		return
 	}
 	for _, each := range l.c.Cases {
 		if each.Expected == nil {
 			continue
 		}
-		if n, ok := said(string(value.Encode(each.Expected))); ok && n-overhead > limit {
-			l.report(each.File, 0, Error, "at %s: the expected answer takes %d tokens, and max_output_tokens is %d: it would be cut", target, n-overhead, limit)
+		if n, err := tokenizer.Count(string(value.Encode(each.Expected))); err == nil && n > limit {
+			l.report(each.File, 0, Error, "at %s: the expected answer takes %d tokens, and max_output_tokens is %d: it would be cut", target, n, limit)
 		}
 	}
 }

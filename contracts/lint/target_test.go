@@ -28,11 +28,7 @@ func TestAt(t *testing.T) {
 		return c
 	}
 	counted := func(_ providers.Profile, messages []providers.Message) (int, bool, error) {
-		tokens := 100 * len(messages)
-		if strings.HasPrefix(messages[0].Content, `{"note"`) { // an expected answer
-			tokens += 51
-		}
-		return tokens, true, nil
+		return 100 * len(messages), true, nil
 	}
 	none := func(providers.Profile, []providers.Message) (int, bool, error) { return 0, false, nil }
 	for _, row := range []struct {
@@ -53,9 +49,11 @@ func TestAt(t *testing.T) {
 		{name: "a variant that does not", target: "beta/b", yaml: contractYAML, schema: schemaJSON, profile: providers.Profile{ContextWindow: 149}, want: []string{
 			`contract.yaml:7: error: at beta/b: case "one" and 1 more: 100 tokens and 50 for the answer: the window is 149; a shorter prompt or a lower max_output_tokens would fit, or correct context_window`}},
 		{name: "a fault of every target's", target: "alpha/a", yaml: strings.Replace(contractYAML, "{{ .b }}\"", "{{ .c }}\"", 1), schema: schemaJSON, uncounted: true},
-		{name: "an answer that would be cut", target: "alpha/a", yaml: contractYAML, schema: schemaJSON, expected: "{total: 3, note: long}",
-			profile: providers.Profile{ContextWindow: 250}, want: []string{
+		{name: "an answer that would be cut", target: "alpha/a", yaml: contractYAML, schema: schemaJSON, expected: "{total: 3, note: " + strings.Repeat(" on", 43) + "}",
+			profile: providers.Profile{ContextWindow: 250, Tokenizer: providers.TokenizerO200K}, want: []string{
 				"cases/one.yaml: error: at alpha/a: the expected answer takes 51 tokens, and max_output_tokens is 50: it would be cut"}},
+		{name: "an answer that just fits", target: "alpha/a", yaml: contractYAML, schema: schemaJSON, expected: "{total: 3, note: " + strings.Repeat(" on", 42) + "}",
+			profile: providers.Profile{ContextWindow: 250, Tokenizer: providers.TokenizerO200K}},
 		{name: "no tokenizer", target: "alpha/a", yaml: contractYAML, schema: schemaJSON, uncounted: true, want: []string{
 			"contract.yaml:3: warning: at alpha/a: not verified: no tokenizer is declared: the prompt was not counted"}},
 		{name: "no tokenizer where tokens are required", target: "alpha/a", yaml: contractYAML + "require: [tokens]\n", schema: schemaJSON, uncounted: true, want: []string{

@@ -140,7 +140,7 @@ func (j *caseJudge) window(messages []providers.Message) {
 	case !counted:
 		j.add(NotVerified, "no tokenizer is declared: the prompt was not counted")
 	case j.profile.ContextWindow == 0:
-		j.add(NotVerified, "no context window is declared: the prompt has %d tokens", tokens)
+		j.add(NotVerified, "no context window is declared: whether the prompt fits was not seen")
 	case tokens+room > j.profile.ContextWindow:
 		j.add(WindowExceeded, "%d tokens and %d for the answer: the window is %d; a shorter prompt or a lower max_output_tokens would fit, or correct context_window", tokens, room, j.profile.ContextWindow)
 	}

@@ -85,7 +85,7 @@ func TestJudge(t *testing.T) {
 			func(providers.Profile, []providers.Message) (int, bool, error) { return 0, false, nil },
 			[]prompt.Finding{{"one", prompt.NotVerified, "no tokenizer is declared: the prompt was not counted"}}, true},
 		{"no window", func(c *contracts.Contract, p *providers.Profile) { c.Cases, p.ContextWindow = c.Cases[:1], 0 }, words,
-			[]prompt.Finding{{"one", prompt.NotVerified, "no context window is declared: the prompt has 5 tokens"}}, true},
+			[]prompt.Finding{{"one", prompt.NotVerified, "no context window is declared: whether the prompt fits was not seen"}}, true},
 		{"tokenizer fails", func(c *contracts.Contract, _ *providers.Profile) { c.Cases = c.Cases[:1] },
 			func(p providers.Profile, _ []providers.Message) (int, bool, error) {
 				return 0, true, errors.New(p.Tokenizer + " is broken")

@@ -32,6 +32,8 @@ func (j *caseJudge) template(messages []providers.Message) bool {
 		}
 	}
 	switch n, declared := j.chat.BOS(rendered); {
+	case j.chat.WantsBOS(wire):
+		j.add(NotVerified, "the template writes bos_token, which is not declared: with how many the prompt begins was not seen; say bos_token, or lay the tokenizer_config.json beside the template")
 	case !declared || n == 1:
 	case n == 0:
 		j.add(MissingBOS, "the prompt begins without %s, and the server is not declared to add it; where it does, say add_bos: true", j.profile.BOSToken)

@@ -63,6 +63,10 @@ func TestJudgeThroughTheChatTemplate(t *testing.T) {
 			{"one", prompt.MissingBOS, "the prompt begins without <s>, and the server is not declared to add it; where it does, say add_bos: true"},
 		}},
 		{"BOS from the server", change(hosted(chatml), func(p *providers.Profile) { p.BOSToken, p.AddBOS = "<s>", true }), nil},
+		{"a BOS that nobody declares", hosted(`{{ bos_token }}` + chatml), []prompt.Finding{
+			{"one", prompt.NotVerified, "the template writes bos_token, which is not declared: with how many the prompt begins was not seen; say bos_token, or lay the tokenizer_config.json beside the template"},
+		}},
+		{"a BOS that is asked for and not written", hosted(`{% if bos_token is undefined %}{{ bos_token }}{% endif %}` + chatml), nil},
 		{"a template that loses a message", hosted("{{ messages[-1].content }}"), []prompt.Finding{
 			{"one", prompt.TemplateFailed, "message 1 (system) does not reach the prompt as it is"},
 			{"one", prompt.NotInert, `control tokens in field "text" do not reach the prompt as text`},

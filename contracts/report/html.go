@@ -228,6 +228,9 @@ func caseFigures(c certification.CaseFigures) string {
 	if c.Trouble > 0 {
 		text += fmt.Sprintf("; %d lost to trouble of the provider", c.Trouble)
 	}
+	if c.Prompt > 0 {
+		text += "; " + counted(c.Prompt, "fault", "faults") + " of its prompt"
+	}
 	return text
 }
 

@@ -2,6 +2,7 @@ package report_test
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -304,4 +305,34 @@ func TestFailing(t *testing.T) {
 	g.Expect(textOf(f.root)).To(ContainSubstring("1 rejected, 1 no longer certified, 1 certified not shown"))
 	g.Expect(within(f.root, "details", "record")).To(HaveLen(2))
 	g.Expect(rendered(t, report.Report{Title: "t"}).source).To(ContainSubstring("no record"))
+}
+
+// What shows nothing of itself is named wherever foreign text stands; what is seen stays as it is.
+func TestUnseenCharactersAreNamed(t *testing.T) {
+	unseen := []rune{
+		'\u00ad', '\u034f', '\u061c', '\u115f', '\u180e', '\u200b', '\u200d', '\u200e', '\u2028', '\u2029', '\u202e', '\u2060', '\u2066',
+		'\u3164', '\ufe0f', '\ufeff', '\uffa0', '\U000e0041', '\U000e0100',
+	}
+	const seen = "é ä שָׁ ي ー ❤ 🇮🇱 \u0600 €"
+	g := NewWithT(t)
+	for _, r := range unseen {
+		text, name := "a"+string(r)+"b", fmt.Sprintf("U+%04X", r)
+		e := entry(text, finding(text))
+		e.Evidence.Cases[0].Messages[0].Content, e.Record.Dimensions[1].Findings = text, []certification.Finding{{Reason: text, Count: 1, Detail: text}}
+		for _, shown := range []string{textOf(rendered(t, report.Report{Entries: []report.Entry{e}}).root), markdown(t, report.Report{Entries: []report.Entry{e}}), report.Plain(text)} {
+			g.Expect(shown).NotTo(ContainSubstring(string(r)), name)
+			g.Expect(shown).To(ContainSubstring(name))
+		}
+	}
+	g.Expect(report.Plain(seen)).To(Equal(seen))
+}
+
+// A case whose prompt is at fault went wrong, however good its answers are: both reports show it.
+func TestACaseWithAFaultyPromptWentWrong(t *testing.T) {
+	g := NewWithT(t)
+	e := entry(`{}`)
+	e.Record.Cases = []certification.CaseFigures{{Case: "חשבונית", Samples: 1, Usable: 1, Structure: 1, Business: 1, Prompt: 2, Findings: []certification.Finding{{Reason: "double_bos", Count: 2}}}}
+	text := textOf(within(rendered(t, report.Report{Entries: []report.Entry{e}}).root, "details", "case")[0])
+	g.Expect(text).To(ContainSubstring("failed 1 sample, 1 usable, 1 meet the schema, 1 pass every check; 2 faults of its prompt"))
+	g.Expect(markdown(t, report.Report{Entries: []report.Entry{e}})).To(And(ContainSubstring("2 × `double_bos`"), ContainSubstring("Answer with one object.")))
 }

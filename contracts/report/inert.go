@@ -8,8 +8,8 @@ import (
 	"golang.org/x/text/unicode/bidi"
 )
 
-// Plain is foreign text that turns and moves nothing of what stands beside it: characters that would are named, as
-// U+202E, and white space and control characters become spaces.
+// Plain is foreign text that turns and moves nothing of what stands beside it, and hides nothing: characters that would
+// are named, as U+202E, and white space and control characters become spaces.
 func Plain(text string) string {
 	return inert(text, func(r rune) rune {
 		if unicode.IsControl(r) || unicode.IsSpace(r) {
@@ -29,12 +29,19 @@ func plainLines(text string) string {
 	})
 }
 
-// inert names the characters of a text that would turn what stands beside it, and writes all others as they are
-// mapped.
+// unseen reports whether a character shows nothing of itself: it turns a line around or breaks it, joins or keeps apart,
+// chooses a variant of the one before, or is not meant to be seen (Unicode's default ignorable code points). The marks
+// that Arabic and its kin write before a number are seen.
+func unseen(r rune) bool {
+	return unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) &&
+		!unicode.Is(unicode.Prepended_Concatenation_Mark, r)
+}
+
+// inert names the characters of a text that cannot be seen, and writes all others as they are mapped.
 func inert(text string, mapped func(rune) rune) string {
 	var out strings.Builder
 	for _, r := range text {
-		if unicode.Is(unicode.Bidi_Control, r) {
+		if unseen(r) {
 			out.WriteString(codePoint(r))
 			continue
 		}

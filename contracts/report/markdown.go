@@ -176,8 +176,12 @@ func (m *markdown) details(e Entry) {
 			continue
 		}
 		var text strings.Builder
-		fmt.Fprintf(&text, "\n<details><summary>%s at %s: case %s, %d of %s good</summary>\n\n",
-			htmlText(e.Record.Contract), htmlText(e.Record.Target.String()), htmlText(c.Case), c.Business, counted(c.Samples, "sample", "samples"))
+		faults := ""
+		if c.Prompt > 0 {
+			faults = ", " + counted(c.Prompt, "fault", "faults") + " of its prompt"
+		}
+		fmt.Fprintf(&text, "\n<details><summary>%s at %s: case %s, %d of %s good%s</summary>\n\n",
+			htmlText(e.Record.Contract), htmlText(e.Record.Target.String()), htmlText(c.Case), c.Business, counted(c.Samples, "sample", "samples"), faults)
 		for _, f := range c.Findings {
 			fmt.Fprintf(&text, "- %d × %s%s\n", f.Count, codeSpan(f.Reason), detailMD(f.Detail))
 		}

@@ -101,6 +101,9 @@ func figure(d certification.Dimension) string {
 	if status := statusClass(d.Status); status != certification.StatusPassed { // the figure may look well all the same
 		text += ", " + words(status)
 	}
+	if vetoed := d.Vetoed(); vetoed != "" {
+		text += ": " + vetoed
+	}
 	return text
 }
 
@@ -112,13 +115,20 @@ func lacking(unseen string) string {
 	return "; could not be seen: " + unseen
 }
 
+func vetoed(d certification.Dimension) string {
+	if words := d.Vetoed(); words != "" {
+		return "; " + words
+	}
+	return ""
+}
+
 // spoken is the same as a sentence, for who cannot see a chart.
 func spoken(d certification.Dimension) string {
 	name, status := words(d.Name), words(d.Status)
 	if d.Samples == 0 {
 		return fmt.Sprintf("%s: %s, nothing that could be judged was seen", name, status)
 	}
-	return fmt.Sprintf("%s: %s, %d of %d, %s; %.2f is asked", name, status, d.Successes, d.Samples, d.Bound(), d.Threshold) + lacking(d.Unseen())
+	return fmt.Sprintf("%s: %s, %d of %d, %s; %.2f is asked", name, status, d.Successes, d.Samples, d.Bound(), d.Threshold) + vetoed(d) + lacking(d.Unseen())
 }
 
 // words writes a stable word as people read it.

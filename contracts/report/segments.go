@@ -188,7 +188,7 @@ func hidden(r rune) bool {
 	case '\n', '\t', utf8.RuneError: // RuneError also stands for a broken byte, whose length is another
 		return false
 	}
-	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\uFEFF' || r == '\u200B' || r == '\u2028' || r == '\u2029'
+	return unicode.IsControl(r) || unseen(r)
 }
 
 func number(n int) string { return strconv.Itoa(n) }

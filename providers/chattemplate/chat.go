@@ -77,6 +77,17 @@ func (c *Chat) BOS(prompt string) (n int, declared bool) {
 	return n, true
 }
 
+// WantsBOS reports whether the template writes a BOS of which the profile does not say what it is: then no prompt can
+// be known from here to its beginning.
+func (c *Chat) WantsBOS(messages []providers.Message) bool {
+	if c.variables.BOSToken != "" {
+		return false
+	}
+	const some = "\ue000"
+	with, err := c.template.Render(messages, Variables{some, c.variables.EOSToken})
+	return err == nil && strings.Contains(with, some)
+}
+
 // Marks are the control tokens that the template writes: literally, and BOS and EOS. Typed into an input
 // they are what a model is most likely to obey.
 func (c *Chat) Marks() []string {

@@ -68,8 +68,14 @@ func newAccount(pair Pair, options Options, bound *binding.Binding) *account {
 	for _, each := range pair.Contract.Cases {
 		a.cases[each.Name] = &caseAccount{}
 	}
-	go a.render() // meanwhile the first calls are on their way
 	return a
+}
+
+// unpromptable reports whether the prompts are at fault already, whatever a call would show: the contract asks for all
+// of their checks, and one that asks nobody fails.
+func (a *account) unpromptable() bool {
+	a.render()
+	return a.pair.Contract.Thresholds.Prompt >= 1 && slices.ContainsFunc(a.prompt, prompt.Finding.Fails)
 }
 
 // render finds out, once, what can be known of the prompts without asking. Whoever comes second waits.

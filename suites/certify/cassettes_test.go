@@ -157,7 +157,7 @@ func TestAReplayIsJudgedAsItsRun(t *testing.T) {
 	edited.Cases = append([]contracts.Case{}, edited.Cases...)
 	edited.Cases[2].Input = map[string]any{}
 	unrenderable.Contract = &edited
-	row("a case that cannot be rendered", unrenderable, false)
+	row("a case that cannot be rendered", unrenderable, true) // else nobody would be called
 }
 
 // refuseFirst refuses every call once.

@@ -67,7 +67,7 @@ func (e Evidence) judgeControl(chat *chattemplate.Chat, check *certification.Che
 	if more-obeyed > asText-more {
 		return
 	}
-	check.Status, check.Reason = certification.CheckFailed, reasonControl
+	check.Status, check.Reason, check.Must = certification.CheckFailed, reasonControl, true
 	grown := fmt.Sprintf("%d tokens more", more)
 	if more < 0 {
 		grown = fmt.Sprintf("%d tokens fewer", -more)

@@ -20,7 +20,9 @@ type follower struct {
 }
 
 func (c *collector) follow() *follower {
-	return &follower{c: c, account: newAccount(c.pair, c.options, c.binding), others: map[int]Sample{}}
+	f := &follower{c: c, account: newAccount(c.pair, c.options, c.binding), others: map[int]Sample{}}
+	f.decided = !c.options.Complete && f.account.unpromptable()
+	return f
 }
 
 // catchUp adds what the store has and was not seen yet. Where it has other samples than were counted here,

@@ -285,7 +285,9 @@ func TestTemplateWithoutASystemRole(t *testing.T) {
 	w.simulator.Host("", there)
 	pair := w.pair("support-triage", "faithful")
 	unmerged.profile(t)(&pair.Profile)
-	record, _ := w.certify(pair, w.options())
+	options := w.options()
+	options.Complete = true // else nobody would be asked what is certain anyway
+	record, _ := w.certify(pair, options)
 	g.Expect(record.Verdict).To(Equal(certification.Rejected))
 	refused := dimension(record, certification.DimensionPrompt)
 	g.Expect(refused.Status).To(Equal(failed))
@@ -436,4 +438,77 @@ func TestThePromptIsKeptAsTheModelReadsIt(t *testing.T) {
 	_, kept, _ = w.withEvidence(pair, options)
 	g.Expect(kept.Cases[0].Rendered).To(HavePrefix("<|begin_of_text|>"))
 	g.Expect(kept.Cases[0].Rendered).NotTo(ContainSubstring(typed), "a key does not hide in it")
+}
+
+// Prompts that are at fault whatever a call would show reject without one; where the contract leaves room for that, or
+// every sample is asked for, calls are made.
+func TestPromptsAtFaultCostNothing(t *testing.T) {
+	for _, row := range []struct {
+		name     string
+		change   func(*world, *certify.Pair, *certify.Options)
+		reason   string
+		calls    bool
+		verdict  certification.Verdict
+		warnings bool
+	}{
+		{name: "a doubled BOS", change: func(_ *world, p *certify.Pair, _ *certify.Options) { p.Profile.AddBOS = true }, reason: "double_bos", verdict: certification.Rejected},
+		{name: "no room in the window", change: func(_ *world, p *certify.Pair, _ *certify.Options) { p.Profile.ContextWindow = 1200 }, reason: "window_exceeded", verdict: certification.Rejected},
+		{name: "a variable that is missing", change: func(w *world, p *certify.Pair, _ *certify.Options) {
+			p.Contract = w.changed("support-triage", `\{\{ \.message`, "{{ .massage")
+		}, reason: "missing_variable", verdict: certification.Rejected},
+		{name: "all samples are asked for", change: func(_ *world, p *certify.Pair, o *certify.Options) { p.Profile.AddBOS, o.Complete = true, true },
+			reason: "double_bos", calls: true, verdict: certification.Rejected},
+		{name: "the contract leaves room", change: func(w *world, p *certify.Pair, _ *certify.Options) {
+			p.Contract = w.changed("support-triage", `prompt: 1\.0`, "prompt: 0.5")
+			p.Profile.AddBOS = true
+		}, reason: "double_bos", calls: true, verdict: certification.Certified, warnings: true},
+		{name: "what cannot be known is no fault", change: func(_ *world, p *certify.Pair, _ *certify.Options) { p.Profile.BOSToken = "" },
+			reason: "not_verified", calls: true, verdict: certification.Certified},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g, w := NewWithT(t), newWorld(t)
+			there := providers.Profile{Tokenizer: providers.TokenizerO200K}.WithDefaults()
+			llama.profile(t)(&there)
+			w.simulator.Host("", there)
+			pair, options := w.pair("support-triage", "faithful"), w.options()
+			llama.profile(t)(&pair.Profile)
+			row.change(w, &pair, &options)
+			options.Record = t.TempDir()
+			record := w.conclude(options, pair).Records[0]
+			g.Expect(record.Verdict).To(Equal(row.verdict), "%+v", record.Dimensions)
+			d := dimension(record, certification.DimensionPrompt)
+			g.Expect(reasonsOf(d)).To(ContainElement(row.reason))
+			g.Expect(len(w.simulator.Ledger()) > 0).To(Equal(row.calls))
+			if !row.calls {
+				why, _ := d.Why()
+				g.Expect(why.Reason).To(Equal(row.reason))
+				g.Expect(record.Cases).To(HaveLen(len(pair.Contract.Cases)))
+				g.Expect(record.Cases).To(HaveEach(WithTransform(certification.CaseFigures.Outcome, Equal(certification.CaseFailed))))
+				options.Replay, options.Record, options.RunName = options.Record, "", "again"
+				again := w.conclude(options, replayed(t, pair)).Records[0]
+				g.Expect(again.Verdict).To(Equal(certification.Rejected), "a replay finds the same")
+			}
+			tolerated := ContainElement(And(HaveField("Reason", row.reason), HaveField("Count", 8), HaveField("Detail", ContainSubstring("tolerated: the contract asks for 0.5 of"))))
+			if !row.warnings {
+				tolerated = Not(ContainElement(HaveField("Reason", row.reason)))
+			}
+			g.Expect(record.Warnings).To(tolerated)
+		})
+	}
+}
+
+// No threshold makes up for control tokens that a user's text turns into commands.
+func TestControlTokensDecideAlone(t *testing.T) {
+	g, w := NewWithT(t), newWorld(t)
+	there := providers.Profile{Tokenizer: providers.TokenizerO200K}.WithDefaults()
+	chatml.profile(t)(&there)
+	w.simulator.Host("", there)
+	pair := w.pair("support-triage", "obeying")
+	chatml.profile(t)(&pair.Profile)
+	pair.Contract = w.changed("support-triage", `prompt: 1\.0`, "prompt: 0.5")
+	record, _ := w.certify(pair, w.options())
+	d := dimension(record, certification.DimensionPrompt)
+	g.Expect(record.Verdict).To(Equal(certification.Rejected))
+	g.Expect(reasonsOf(d)).To(ContainElement("control_tokens_obeyed"))
+	g.Expect(d.Vetoed()).NotTo(BeEmpty(), "its figure alone would do")
 }

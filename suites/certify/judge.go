@@ -60,7 +60,7 @@ func (e Evidence) heading() certification.Record {
 	return certification.Record{
 		RunID: e.Run.ID, RunName: e.Run.Name,
 		Contract: key.Contract, ContractDigest: e.Pair.Contract.Digest(), EffectiveDigest: key.EffectiveDigest,
-		ProfileDigest: key.ProfileDigest, ProofDigest: key.ProofDigest, Parts: e.Pair.parts(), Target: key.Target,
+		ProfileDigest: key.ProfileDigest, ProofDigest: key.ProofDigest, Parts: e.Pair.Parts(), Target: key.Target,
 		HarnessVersion: e.Options.Version, Source: e.Pair.Profile.Source, RunBy: e.Options.RunBy, RunOn: e.Options.RunOn,
 	}
 }

@@ -135,6 +135,9 @@ func TestRunRefuses(t *testing.T) {
 	weak.Contract = w.changed("support-triage", `output.category == expected.category`, "true")
 	blind.Contract = w.changed("support-triage", `expected: \{[^}]*\}`, "")
 	sure.Contract = oneAnswer(t)
+	wrong, perfect := pair, pair
+	wrong.Contract = w.changed("support-triage", `urgency: normal`, "urgency: urgent")
+	perfect.Contract = w.changed("support-triage", `business: [0-9.]+`, "business: 1.0")
 	for _, row := range []struct {
 		name   string
 		change func(*certify.Options)
@@ -153,6 +156,10 @@ func TestRunRefuses(t *testing.T) {
 		}, "`fallproof contracts lint support-triage --config my.yaml` lists those that pass"},
 		{"no expected answers", func(o *certify.Options) { o.Pairs = []certify.Pair{blind} },
 			"mutation score 0: no case has an expected answer, so the checks have never been tried, below its mutation_floor 0.8; give its cases their expected answers"},
+		{"an expected answer that the contract refuses", func(o *certify.Options) { o.Pairs = []certify.Pair{wrong} },
+			`contract support-triage can certify nothing: cases/01-charged-twice.yaml: error: expected answer: schema_violation at "/urgency": `},
+		{"a threshold that nothing proves", func(o *certify.Options) { o.Pairs = []certify.Pair{perfect} },
+			"error: business 1 cannot be proven by any number of samples: only prompt can be 1.0"},
 		{"nothing in an expected answer that can be wrong", func(o *certify.Options) { o.Pairs = []certify.Pair{sure} },
 			"no wrong answer can be derived from the expected ones that satisfies the schema, below its mutation_floor 0.8; give its cases expected answers in which"},
 		{"negative samples", func(o *certify.Options) { o.Samples = -1 }, "-1 samples"},

@@ -3,15 +3,18 @@ package certify
 import (
 	"crypto/sha256"
 	"encoding/hex"
+
+	"github.com/fallproof/fallproof/contracts/certification"
+	kept "github.com/fallproof/fallproof/contracts/evidence"
 )
 
 // longestPart is how long a part of what was certified may be to stand in a record as it is; of a longer one the
 // SHA-256 stands there, which tells that it changed.
 const longestPart = 160
 
-// parts are what the digests of a pair are made of: the contract as far as it concerns the target, and the target's
-// profile.
-func (p Pair) parts() map[string]string {
+// Parts are what the digests of a pair are made of, as its records keep them: the contract as far as it concerns the
+// target, and the target's profile, without keys.
+func (p Pair) Parts() map[string]string {
 	parts := map[string]string{}
 	add := func(of string, all map[string][]byte) {
 		for name, text := range all {
@@ -23,6 +26,8 @@ func (p Pair) parts() map[string]string {
 		}
 	}
 	add("contract", p.Contract.Parts(p.Target))
-	add("profile", p.Profile.Settings())
-	return parts
+	settings := p.Profile.Settings()
+	delete(settings, "breaks") // follows from the files and control_tokens
+	add("profile", settings)
+	return kept.ScrubRecord(certification.Record{Parts: parts}).Parts
 }

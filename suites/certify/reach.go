@@ -32,10 +32,7 @@ func outOfReach(p Pair, options Options) string {
 	if proven >= want {
 		return ""
 	}
-	needed, ok := statistics.SamplesNeeded(want)
-	if !ok {
-		return fmt.Sprintf("%s %v cannot be proven by any number of samples", name, want)
-	}
+	needed, _ := statistics.SamplesNeeded(want) // there is a number: else the contract would be unfit
 	remedy := fmt.Sprintf("--samples %d would do", (needed+cases-1)/cases)
 	if own := p.Contract.Sampling.Samples; own*cases >= needed {
 		remedy = fmt.Sprintf("the %d of the contract would do", own)

@@ -21,6 +21,10 @@ func recordAll(ctx context.Context, options Options, all []judged) error {
 	}
 	for _, j := range all {
 		recorded, err := j.cassette(ctx, options)
+		if err == nil && len(recorded.Interactions) == 0 { // its prompts are at fault, and a replay finds that, too
+			fmt.Fprintf(options.Out, "nothing to record of %s: nobody was called\n", j.evidence.Pair)
+			continue
+		}
 		if err == nil {
 			err = cassettes.Save(options.Record, recorded, j.evidence.Pair.Scrub)
 		}

@@ -102,6 +102,11 @@ var ran atomic.Bool
 func Run(ctx context.Context, options Options) (Result, error) {
 	options, result, err := options.prepared()
 	if err != nil {
+		var unfit *UnfitError
+		if errors.As(err, &unfit) {
+			result.Incomplete = "nothing is left to certify"
+			err = errors.Join(err, writeFiles(ctx, options, result))
+		}
 		return result, err
 	}
 	suite, reporter, err := options.ginkgo()

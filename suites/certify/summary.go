@@ -162,6 +162,9 @@ func figure(d certification.Dimension) string {
 		return fmt.Sprintf("%-11s %-10s nothing that could be judged was seen", d.Name, status)
 	}
 	line := fmt.Sprintf("%-11s %-10s %d of %d, %s; %.2f is asked", d.Name, status, d.Successes, d.Samples, d.Bound(), d.Threshold)
+	if vetoed := d.Vetoed(); vetoed != "" {
+		line += "; " + vetoed
+	}
 	if unseen := d.Unseen(); unseen != "" {
 		line += "; could not be seen: " + report.Plain(unseen)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fallproof/fallproof/contracts/binding"
 	"github.com/fallproof/fallproof/contracts/certification"
+	"github.com/fallproof/fallproof/contracts/prompt"
 	"github.com/fallproof/fallproof/providers"
 	"github.com/fallproof/fallproof/providers/simulator"
 )
@@ -113,7 +114,25 @@ func (e Evidence) warnings(record certification.Record) []certification.Finding 
 	if prints := record.Fingerprints; len(prints) > 1 {
 		warn(warningFingerprints, fmt.Sprintf("%d configurations of the provider answered: %q", len(prints), prints))
 	}
-	return slices.Concat(found, e.retried(record), e.unproven(record), e.exposed())
+	return slices.Concat(found, tolerated(record), e.retried(record), e.unproven(record), e.exposed())
+}
+
+// tolerated are the faults of prompts for which a contract's threshold leaves room. Each is certain, and comes back with
+// every call.
+func tolerated(record certification.Record) []certification.Finding {
+	var found []certification.Finding
+	for _, d := range record.Dimensions {
+		if !d.Census || d.Status != certification.StatusPassed {
+			continue
+		}
+		for _, f := range d.Findings {
+			if f.Reason != string(prompt.NotVerified) {
+				f.Detail = strings.TrimPrefix(f.Detail+fmt.Sprintf(" (tolerated: the contract asks for %v of the prompt's checks)", d.Threshold), " ")
+				found = append(found, f)
+			}
+		}
+	}
+	return found
 }
 
 // retried says that the provider did not answer every call, whatever became of the samples.

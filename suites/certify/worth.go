@@ -8,6 +8,7 @@ import (
 	"github.com/fallproof/fallproof/contracts"
 	"github.com/fallproof/fallproof/contracts/business"
 	"github.com/fallproof/fallproof/contracts/certification"
+	"github.com/fallproof/fallproof/contracts/lint"
 	"github.com/fallproof/fallproof/contracts/mutation"
 	"github.com/fallproof/fallproof/contracts/structure"
 )
@@ -47,7 +48,7 @@ var worths sync.Map
 type worth struct {
 	mutation certification.Mutation
 	cases    int // with an expected answer
-	err      error
+	faults   []lint.Problem
 }
 
 func worthOf(c *contracts.Contract) worth {
@@ -56,15 +57,16 @@ func worthOf(c *contracts.Contract) worth {
 }
 
 func try(c *contracts.Contract) worth {
+	faults := lint.Faults(c)
 	checker, err := structure.Compile(c)
 	if err != nil {
-		return worth{err: err}
+		return worth{faults: faults}
 	}
 	program, err := business.Compile(c)
 	if err != nil {
-		return worth{err: err}
+		return worth{faults: faults}
 	}
-	w := worth{mutation: certification.Mutation{Floor: c.MutationFloor}}
+	w := worth{faults: faults, mutation: certification.Mutation{Floor: c.MutationFloor}}
 	w.mutation.Killed, w.mutation.Total = mutation.Score(c, checker, program)
 	if w.mutation.Total > 0 {
 		w.mutation.Score = float64(w.mutation.Killed) / float64(w.mutation.Total)
@@ -77,12 +79,14 @@ func try(c *contracts.Contract) worth {
 	return w
 }
 
-// unfit is why nothing can be certified by a contract: its checks do not compile, or let too many wrong answers
-// pass; "" where it can.
+// unfit is why nothing can be certified by a contract: it has a fault of its own, which no target could make good, or its
+// checks let too many wrong answers pass; "" where something can.
 func (w worth) unfit(c *contracts.Contract, command func(string) string) string {
 	switch {
-	case w.err != nil:
-		return w.err.Error()
+	case len(w.faults) == 1:
+		return w.faults[0].String()
+	case len(w.faults) > 1:
+		return fmt.Sprintf("%s; %#q lists that and %d more", w.faults[0], command("contracts lint "+c.Name), len(w.faults)-1)
 	case w.mutation.Score >= w.mutation.Floor:
 		return ""
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/fallproof/fallproof/contracts/statistics"
 	"github.com/fallproof/fallproof/providers"
@@ -213,7 +214,11 @@ func (t *tally) lostCases() []string {
 func (t *tally) unanswered(names []string) Finding {
 	detail := "none of its samples was answered, and those of other cases prove nothing of it"
 	if len(names) > 1 {
-		detail = fmt.Sprintf("none of their samples was answered, and those of other cases prove nothing of them: %q", names[:min(len(names), maxFindings)])
+		listed := strings.Join(names[:min(len(names), maxFindings)], "; ")
+		if more := len(names) - maxFindings; more > 0 {
+			listed += fmt.Sprintf("; and %d more", more)
+		}
+		detail = "none of their samples was answered, and those of other cases prove nothing of them: " + listed
 	}
 	return Finding{Reason: FindingCaseUnanswered, Case: names[0], Cause: t.commonestTrouble(), Detail: detail}
 }

@@ -84,6 +84,7 @@ func (d Dimension) Unseen() string {
 	var required, unverified []string
 	for _, f := range d.Findings {
 		switch reason := strings.ReplaceAll(f.Reason, "_", " "); {
+		case f.Reason == FindingStoppedEarly: // it was not to be seen any more
 		case !d.Census && !slices.Contains(ofTheRun, f.Reason):
 		case d.Census && f.Reason == string(CheckNotVerified): // declared to be impossible, unless nothing else is missing
 			unverified = append(unverified, reason)

@@ -73,6 +73,7 @@ func TestEffectiveDigestMovesWithWhatIsProven(t *testing.T) {
 		{"input", map[string]string{"cases/2-two.yaml": "name: two\ninput: {text: shalom}\n"}, true, true},
 		{"input beyond 2^53", map[string]string{"cases/1-one.yaml": strings.Replace(minimal()["cases/1-one.yaml"], "9007199254740993", "9007199254740992", 1)}, true, true},
 		{"expected", map[string]string{"cases/1-one.yaml": strings.Replace(minimal()["cases/1-one.yaml"], "hi}", "ho}", 1)}, true, true},
+		{"another order of cases", map[string]string{"cases/1-one.yaml": "", "cases/3-one.yaml": minimal()["cases/1-one.yaml"]}, true, true},
 		{"expected taken away", map[string]string{"cases/1-one.yaml": strings.Replace(minimal()["cases/1-one.yaml"], "expected: {reply: hi}\n", "", 1)}, true, true},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -144,6 +144,20 @@ func TestCertifySaysWhereToLookOfAContractBelowItsFloor(t *testing.T) {
 	s.Expect(listed.stdout).To(gomega.ContainSubstring("    passes: "))
 }
 
+// What strict modes refuse is of interest where a schema is sent as strict, or nobody knows how.
+func TestStrictModeIsForWhoSendsTheSchema(t *testing.T) {
+	s := newTerminal(t)
+	s.must("contracts", "new", "orders", "--dir", "contracts")
+	s.write("contracts/orders/schema.json", strings.Replace(s.read("contracts/orders/schema.json"), `"additionalProperties": false`, `"minProperties": 1`, 1))
+	s.write("fallproof.yaml", strings.Replace(orders, "context_window: 300", "context_window: 30000", 1))
+	const keyword = "strict mode: /: keyword minProperties is not supported"
+	s.Expect(s.run("contracts", "lint", "orders", "--target", "alpha/large").stdout).To(gomega.ContainSubstring(keyword))
+	s.Expect(s.run("contracts", "lint", "orders", "--target", "alpha/small").stdout).NotTo(gomega.ContainSubstring("strict"))
+	s.write("fallproof.yaml", strings.Replace(orders, "orders:", "returns:", 1))
+	s.must("contracts", "new", "returns", "--dir", "contracts")
+	s.Expect(s.run("contracts", "lint", "orders").stdout).To(gomega.ContainSubstring(keyword), "no route names a target")
+}
+
 // Of a model with a chat template people see what it reads, each BOS included, and what is wrong with that.
 func TestShowIsTheWholePrompt(t *testing.T) {
 	s := newTerminal(t)

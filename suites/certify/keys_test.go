@@ -143,3 +143,17 @@ func TestAKeyInAPromptThatTheServerTells(t *testing.T) {
 	g.Expect(text).To(ContainSubstring("<|im_start|>system"), "the server was asked")
 	g.Expect(text + string(jsonOf(t, record))).NotTo(ContainSubstring(key))
 }
+
+// What a record says of contract and profile holds no key, wherever one was written.
+func TestPartsHoldNoKey(t *testing.T) {
+	g, w := NewWithT(t), newWorld(t)
+	const key = "a-key-in-the-path"
+	pair := w.pair("support-triage", "faithful")
+	pair.Profile.BaseURL = "https://alpha.example/" + key + "/v1"
+	pair.Contract = w.changed("support-triage", `name: charged twice`, "name: charged "+key)
+	g.Expect(fmt.Sprint(pair.Parts())).To(ContainSubstring(key))
+	pair.Scrub = secrets.Named(map[string]string{"alpha": key})
+	parts := pair.Parts()
+	g.Expect(fmt.Sprint(parts)).NotTo(ContainSubstring(key))
+	g.Expect(parts).To(HaveKeyWithValue("profile: base_url", `"https://alpha.example/[redacted]/v1"`))
+}

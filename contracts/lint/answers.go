@@ -5,6 +5,7 @@ import (
 
 	"github.com/fallproof/fallproof/contracts"
 	"github.com/fallproof/fallproof/contracts/business"
+	"github.com/fallproof/fallproof/contracts/mutation"
 	"github.com/fallproof/fallproof/contracts/structure"
 )
 
@@ -47,8 +48,14 @@ func (l *linter) expected(checker *structure.Checker, program *business.Program)
 			}
 		}
 		if program != nil {
-			for _, f := range program.Judge(each.Input, each.Expected, each.Expected) {
+			wrong := program.Judge(each.Input, each.Expected, each.Expected)
+			for _, f := range wrong {
 				l.report(each.File, 0, Error, "expected answer: check %q %s", f.Check, f.Detail)
+			}
+			if other, differs := mutation.Reordered(l.c, each.Expected); differs && len(wrong) == 0 {
+				for _, f := range program.Judge(each.Input, other, each.Expected) {
+					l.report(each.File, 0, Error, "expected answer in another order, which unordered says is as right: check %q %s; compare it with sameSet", f.Check, f.Detail)
+				}
 			}
 		}
 	}

@@ -65,6 +65,9 @@ func Examine(c *contracts.Contract) Report {
 	if sound {
 		worth = l.mutation(checker, program)
 	}
+	if sound && worth.Passed() {
+		l.foreign(program)
+	}
 	l.floor(worth)
 	l.unexpected(worth)
 	l.thresholds()

@@ -1,6 +1,7 @@
 package lint_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -132,6 +133,8 @@ func TestLint(t *testing.T) {
 			`cases/one.yaml: warning: case "one" and 1 more, of 2, have no expected answer: whatever the checks' rules alone let pass there counts as right; say what is expected`,
 		}},
 		{"one case without an expected answer", []string{"expected: {total: 3}\n", ""}, []string{
+			"contract.yaml:16: warning: only 4 wrong answers could be derived from the expected ones",
+			"cases/one.yaml: warning: the expected answer passes in every case: a model that reads nothing and always gives it would be certified",
 			`cases/two.yaml: warning: case "two", of 2, has no expected answer: whatever the checks' rules alone let pass there counts as right`,
 		}},
 		{"one case without an expected answer, beside an error", []string{"expected: {total: 3}\n", "", "output.total ==", "output.tally =="}, []string{
@@ -161,7 +164,14 @@ func TestLint(t *testing.T) {
 			"contract.yaml:14: error: round_trip 1 cannot be proven by any number of samples: only prompt can be 1.0",
 		}},
 		{"two cases with the same input", []string{"{a: 1, b: 2}", "{b: 2e-1, a: 0.10}", "{total: 3}", "{total: 0.3}"}, []string{
+			"cases/one.yaml: warning: the expected answer passes in every case",
 			`cases/two.yaml: warning: case "two" has the same input as cases/one.yaml`,
+		}},
+		{"answers that are right in each other's place", []string{"output.total == input.a + input.b", "output.total > 0", "expr: expected == null || output == expected", `expr: "output.total in [0.3, 3]"`}, []string{
+			"cases/one.yaml: warning: the expected answer passes in every case",
+		}},
+		{"the same answer to every question", []string{"{a: 1, b: 2}", "{a: 0.2, b: 0.1}", "{total: 3}", "{total: 0.3}"}, []string{
+			"cases/one.yaml: warning: the expected answer passes in every case: a model that reads nothing and always gives it would be certified; add a case with another answer",
 		}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -248,4 +258,43 @@ func TestFaults(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What a contract calls right its checks must not refuse: lists whose order means nothing come in any order.
+func TestUnorderedAnswersMustPass(t *testing.T) {
+	const lists = `{"type": "object", "properties": {"l": {"type": "array", "items": {"type": "integer"}}}, "required": ["l"], "additionalProperties": false}`
+	for check, want := range map[string][]string{
+		"same(output, expected)": {
+			`cases/one.yaml: error: expected answer in another order, which unordered says is as right: check "as expected" does not hold; compare it with sameSet`,
+		},
+		"sameSet(output.l, expected.l)": nil,
+	} {
+		got := texts(lint.Examine(changed(t, schemaJSON, lists, "{total: 0.3}", "{l: [1, 2, 2]}", "{total: 3}", "{l: [7]}", "valid_for: 24h", "unordered: [/l]\nvalid_for: 24h",
+			"{name: adds up, expr: output.total == input.a + input.b}", "{name: present, expr: size(output.l) > 0}", "expr: expected == null || output == expected", fmt.Sprintf("expr: %q", check))).Problems)
+		NewWithT(t).Expect(got).To(HaveExactElements(want), check)
+	}
+}
+
+// An answer that passes where another is right is told, unless the contract itself says that both are the same.
+func TestAnswersToOtherQuestions(t *testing.T) {
+	const texts2 = `{"type": "object", "properties": {"n": {"enum": [1, 2, 3]}, "t": {"type": "string", "minLength": 1}}, "required": ["n", "t"], "additionalProperties": false}`
+	told := func(more string) []string {
+		c, err := contracts.Load(fstest.MapFS{
+			"three/contract.yaml": {Data: []byte("name: three\nmessages: [{role: user, content: '{{ .q }}'}]\nschema: schema.json\nsampling: {samples: 15}\n" +
+				"checks: [{name: number, expr: output.n == expected.n}]\nmutation_floor: 0.1\n" +
+				"thresholds: {prompt: 1.0, structure: 0.9, business: 0.9, round_trip: 0.9}\nvalid_for: 24h\ncases: cases/\n" + more)},
+			"three/schema.json":    {Data: []byte(texts2)},
+			"three/cases/one.yaml": {Data: []byte("name: one\ninput: {q: a}\nexpected: {n: 1, t: red}\n")},
+			"three/cases/two.yaml": {Data: []byte("name: two\ninput: {q: b}\nexpected: {n: 1, t: blue}\n")},
+			"three/cases/xyz.yaml": {Data: []byte("name: three\ninput: {q: c}\nexpected: {n: 3, t: green}\n")},
+		}, "three")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return texts(lint.Examine(c).Problems)
+	}
+	g := NewWithT(t)
+	g.Expect(told("")).To(ContainElement(
+		`contract.yaml:5: warning: the answer to case "one" passes in case "two", where another one is expected (2 such pairs): a model that mixes its inputs up would not be noticed`))
+	g.Expect(told("free_text: [/t]\n")).To(BeEmpty())
 }

@@ -3,14 +3,59 @@ package lint
 import (
 	"fmt"
 
+	"github.com/fallproof/fallproof/contracts"
 	"github.com/fallproof/fallproof/contracts/business"
 	"github.com/fallproof/fallproof/contracts/mutation"
 	"github.com/fallproof/fallproof/contracts/structure"
 )
 
+// fewMutants is how many wrong answers say something of the checks that refuse them.
+const fewMutants = 5
+
+// mostForeign bounds how many cases' answers are tried in each other.
+const mostForeign = 50
+
+// foreign warns of answers that pass where another one is right, and of one that is right whatever is asked: a model
+// that reads nothing and always gives it passes. Such answers are not among those that a score is made of: they are so
+// wrong that most checks refuse them, and would make weak ones look better.
+func (l *linter) foreign(program *business.Program) {
+	var known []contracts.Case
+	for _, each := range l.c.Cases {
+		if each.Expected != nil && len(known) < mostForeign {
+			known = append(known, each)
+		}
+	}
+	taken, first := 0, "" // answers that pass where another one is right
+	for _, from := range known {
+		passed := 0
+		for _, each := range known {
+			if len(program.Judge(each.Input, from.Expected, each.Expected)) > 0 {
+				continue
+			}
+			passed++
+			if mutation.Alike(l.c, from.Expected, each.Expected) {
+				continue
+			}
+			if taken++; taken == 1 {
+				first = fmt.Sprintf("the answer to case %q passes in case %q, where another one is expected", from.Name, each.Name)
+			}
+		}
+		if passed == len(known) {
+			l.report(from.File, 0, Warning, "the expected answer passes in every case: a model that reads nothing and always gives it would be certified; add a case with another answer")
+			return
+		}
+	}
+	if taken > 0 {
+		l.at("$.checks", Warning, "%s (%d such pairs): a model that mixes its inputs up would not be noticed", first, taken)
+	}
+}
+
 // mutation demands that the checks refuse enough wrong answers.
 func (l *linter) mutation(checker *structure.Checker, program *business.Program) *mutation.Report {
 	report := mutation.Run(l.c, checker, program)
+	if report.Total > 0 && report.Total < fewMutants {
+		l.at("$.cases", Warning, "only %d wrong answers could be derived from the expected ones: what the checks are worth rests on few", report.Total)
+	}
 	if report.Passed() {
 		return &report
 	}

@@ -114,4 +114,63 @@ func (s *source) arranged(at path, v any) any {
 	return v
 }
 
+// Reordered is an expected answer with every array turned around of which the contract says that its order means
+// nothing; differs is false where there is none of more than one item.
+func Reordered(c *contracts.Contract, expected any) (answer any, differs bool) {
+	s := &source{unordered: c.Unordered}
+	answer = s.turned(nil, expected)
+	return answer, !value.Equal(answer, expected)
+}
+
+func (s *source) turned(at path, v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		object := make(map[string]any, len(v))
+		for name, inner := range v {
+			object[name] = s.turned(at.key(name), inner)
+		}
+		return object
+	case []any:
+		array := make([]any, len(v))
+		for i, inner := range v {
+			array[i] = s.turned(at.index(i), inner)
+		}
+		if s.isUnordered(at) {
+			slices.Reverse(array)
+		}
+		return array
+	}
+	return v
+}
+
+// Alike reports whether two answers say the same, as far as the contract tells answers apart: not in the order of lists
+// that have none, nor in texts that may be worded freely.
+func Alike(c *contracts.Contract, a, b any) bool {
+	s := &source{unordered: c.Unordered, free: c.FreeText}
+	return s.identity(s.unworded(nil, a)) == s.identity(s.unworded(nil, b))
+}
+
+// unworded is an answer without the texts that may be worded freely: answers that differ in these alone are both right.
+func (s *source) unworded(at path, v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		object := make(map[string]any, len(v))
+		for name, inner := range v {
+			object[name] = s.unworded(at.key(name), inner)
+		}
+		return object
+	case []any:
+		array := make([]any, len(v))
+		for i, inner := range v {
+			array[i] = s.unworded(at.index(i), inner)
+		}
+		return array
+	case string:
+		if slices.Contains(s.free, at.general()) {
+			return ""
+		}
+	}
+	return v
+}
+
 func (s *source) isUnordered(at path) bool { return slices.Contains(s.unordered, at.general()) }

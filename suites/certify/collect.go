@@ -153,7 +153,11 @@ func (c *collector) collect(ctx context.Context) (Evidence, error) {
 			return Evidence{}, err
 		}
 	}
-	c.progress.start(c.pair, len(c.plan()), len(c.plan())-len(follow.missing()))
+	total, missing := len(c.plan()), len(follow.missing())
+	if follow.over() { // none of them is called for
+		total, missing = total-missing, 0
+	}
+	c.progress.start(c.pair, total, total-missing)
 	defer c.progress.end(c.pair)
 	for c.run.RecordID == "" {
 		missing := follow.missing()

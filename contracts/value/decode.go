@@ -151,7 +151,7 @@ func (d *decoder) explain(err error) error {
 	case bytes.HasPrefix(rest, []byte("\x00")):
 		fault.Kind, fault.Detail = KindNUL, "NUL character"
 	case len(rest) > 0 && rest[0] < ' ':
-		fault.Kind, fault.Detail = KindControlCharacter, fmt.Sprintf("raw control character %q in a string", rest[0])
+		fault.Kind, fault.Detail = KindControlCharacter, fmt.Sprintf("raw control character %q", rest[0])
 	case startsNotFinite(rest):
 		fault.Kind, fault.Detail = KindNotFinite, "NaN or Infinity, which JSON does not have"
 	}

@@ -244,10 +244,12 @@ func (w *world) later() {
 
 // renewedMeanwhile: another transaction has the proofs, and moves one, while the answer is being stored.
 func renewedMeanwhile(w *world) {
-	w.certifyAs(primary, []string{"large-1"}, nil)
+	was := w.certifyAs(primary, []string{"large-1"}, nil)
 	made := w.create()
 	w.later()
-	renewed := w.certifyAs(fallback, []string{"large-2"}, nil)
+	now, err := w.Store.Clock(w.ctx)
+	w.Expect(err).NotTo(HaveOccurred())
+	renewed := w.issued(was, now, now.Add(time.Hour))
 	begin, lock := "BEGIN IMMEDIATE", "SELECT 1"
 	if w.Postgres {
 		begin, lock = "BEGIN", "LOCK TABLE proofs IN EXCLUSIVE MODE"
@@ -271,7 +273,7 @@ func renewedMeanwhile(w *world) {
 		stored <- applied
 	}()
 	w.revocationIsWaiting() // whoever moves a proof stands in the same queue
-	exec("UPDATE proofs SET certification_id = '" + renewed + "' WHERE proof_digest = '" + w.key(primary).ProofDigest + "'")
+	exec("UPDATE proofs SET certification_id = '" + renewed + "', expires_at = " + moment(now.Add(time.Hour)) + " WHERE certification_id = '" + was + "'")
 	exec("COMMIT")
 	applied := <-stored
 	w.Expect(applied.Job.State).To(Equal(job.JobSucceeded))
@@ -386,13 +388,20 @@ func (w *world) aged(target providers.Target, age, validFor time.Duration) strin
 	w.t.Helper()
 	now, err := w.Store.Clock(w.ctx)
 	w.Expect(err).NotTo(HaveOccurred())
-	was, id := w.certify(target), fresh("cert")
-	issued, expires := now.Add(-age), now.Add(validFor-age)
+	was, expires := w.certify(target), now.Add(validFor-age)
+	id := w.issued(was, now.Add(-age), expires)
+	w.Expect(w.raw("UPDATE proofs SET certification_id = '"+id+"', expires_at = "+moment(expires)+" WHERE certification_id = ¿", was)).To(Succeed())
+	return id
+}
+
+// issued copies a record to another one of these times, which is not the proof yet.
+func (w *world) issued(of string, issued, expires time.Time) string {
+	w.t.Helper()
+	id := fresh("cert")
 	w.Expect(w.raw(`INSERT INTO certification_records (id, run_id, contract, target, proof_digest, effective_digest, profile_digest,
 		verdict, source, document, issued_at, expires_at) SELECT '`+id+`', '`+fresh("run")+`', contract, target, proof_digest,
 		effective_digest, profile_digest, verdict, source, replace(document, id, '`+id+`'), `+moment(issued)+`, `+moment(expires)+`
-		FROM certification_records WHERE id = ¿`, was)).To(Succeed())
-	w.Expect(w.raw("UPDATE proofs SET certification_id = '"+id+"', expires_at = "+moment(expires)+" WHERE certification_id = ¿", was)).To(Succeed())
+		FROM certification_records WHERE id = ¿`, of)).To(Succeed())
 	return id
 }
 

@@ -162,14 +162,18 @@ func (w *world) certify(target providers.Target) string {
 
 func (w *world) judge(target providers.Target, verdict certification.Verdict, source providers.Source, validFor time.Duration) certification.Record {
 	w.t.Helper()
-	key := w.key(target)
+	return w.judgeKey(w.key(target), verdict, source, validFor)
+}
+
+func (w *world) judgeKey(key certification.Key, verdict certification.Verdict, source providers.Source, validFor time.Duration) certification.Record {
+	w.t.Helper()
 	run, err := w.Store.OpenRun(w.ctx, store.Run{
-		ID: fresh("run"), Name: fresh("night"), Contract: key.Contract, ProofDigest: key.ProofDigest, Target: target,
+		ID: fresh("run"), Name: fresh("night"), Contract: key.Contract, ProofDigest: key.ProofDigest, Target: key.Target,
 	})
 	w.Expect(err).NotTo(gomega.HaveOccurred())
 	record, won, err := w.Store.FinishRun(w.ctx, run.ID, certification.Record{
 		ID: fresh("cert"), Contract: key.Contract, ContractDigest: "digest-1", EffectiveDigest: key.EffectiveDigest,
-		ProfileDigest: key.ProfileDigest, ProofDigest: key.ProofDigest, Target: target, Verdict: verdict, Source: source,
+		ProfileDigest: key.ProfileDigest, ProofDigest: key.ProofDigest, Target: key.Target, Verdict: verdict, Source: source,
 	}, validFor)
 	w.Expect(err).NotTo(gomega.HaveOccurred())
 	w.Expect(won).To(gomega.BeTrue())

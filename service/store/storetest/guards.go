@@ -3,6 +3,7 @@ package storetest
 import (
 	"strconv"
 	"strings"
+	"time"
 
 	. "github.com/onsi/gomega"
 
@@ -23,6 +24,11 @@ var guards = []behaviour{
 	{"schema: the winner is written once", schemaWinner},
 	{"schema: an intent never changes", schemaIntent},
 	{"schema: records, revocations and events are append-only", schemaAppendOnly},
+	{"schema: a proof says what its record says", schemaProofCopy},
+	{"schema: what ended a proof stays until another record counts", schemaProofEnd},
+	{"schema: a proof goes back to no record", schemaProofBack},
+	{"schema: a revocation reaches the proof", schemaRevocation},
+	{"schema: no proof is deleted", schemaProofKept},
 	{"schema: doubt and failure have a reason", schemaReason},
 }
 
@@ -123,9 +129,9 @@ func schemaProof(w *world) {
 	suspended := w.certify(fallback)
 	w.Expect(w.raw("UPDATE proofs SET suspended_at = " + w.now())).To(Succeed())
 	w.Expect(try(suspended)).NotTo(Succeed(), "a suspended proof")
-	other := w.certify(fallback)
-	w.Expect(w.raw("UPDATE proofs SET contract = 'another'")).To(Succeed())
-	w.Expect(try(other)).NotTo(Succeed(), "another contract's proof")
+	other := w.key(fallback)
+	other.Contract, other.ProofDigest = "another", "proof-of-another"
+	w.Expect(try(w.judgeKey(other, certification.Certified, providers.SourceLive, time.Hour).ID)).NotTo(Succeed(), "another contract's proof")
 }
 
 func schemaIntended(w *world) {

@@ -1,0 +1,111 @@
+package storetest
+
+import (
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/fallproof/fallproof/contracts/certification"
+	"github.com/fallproof/fallproof/providers"
+)
+
+// standing is what the store says of a target's proof.
+func (w *world) standing(target providers.Target) certification.Standing {
+	w.t.Helper()
+	standings, err := w.Store.Standings(w.ctx, []certification.Key{w.key(target)})
+	w.Expect(err).NotTo(HaveOccurred())
+	return standings[0]
+}
+
+// proofStays tries changes of the fallback's proof: each is refused for the same reason, and changes nothing.
+func (w *world) proofStays(reason string, changes ...string) {
+	w.t.Helper()
+	before := w.standing(fallback).Proof
+	for _, change := range changes {
+		w.Expect(w.raw("UPDATE proofs SET "+change+" WHERE proof_digest = ¿", w.key(fallback).ProofDigest)).To(MatchError(ContainSubstring(reason)), change)
+		w.Expect(w.standing(fallback).Proof).To(Equal(before), change)
+	}
+}
+
+// of spells the change that makes a record the proof, as the store would.
+func of(id string) string {
+	return "revoked_at = NULL, suspended_at = NULL, (certification_id, verdict, source, expires_at) = " +
+		"(SELECT id, verdict, source, expires_at FROM certification_records WHERE id = '" + id + "')"
+}
+
+func schemaProofCopy(w *world) {
+	const reason, later = "says what its record says", "expires_at = '2036-12-31T00:00:00.000000Z'"
+	ofPrimary := w.certify(primary)
+	inconclusive := w.judge(fallback, certification.Inconclusive, providers.SourceLive, time.Hour).ID
+	w.Expect(w.raw(`INSERT INTO proofs (proof_digest, target, contract, certification_id, verdict, source, expires_at, updated_at)
+		SELECT proof_digest, target, contract, id, 'certified', source, expires_at, issued_at FROM certification_records WHERE id = ¿`, inconclusive)).
+		To(MatchError(ContainSubstring(reason)), "an inconclusive record is no proof")
+	w.judge(fallback, certification.Rejected, providers.SourceLive, time.Hour)
+	w.proofStays(reason, "verdict = 'certified'", "verdict = 'certified', revoked_at = NULL, suspended_at = NULL, "+later,
+		"certification_id = '"+ofPrimary+"'", of(ofPrimary))
+	w.certify(fallback)
+	w.proofStays(reason, later, "source = 'replay'", "verdict = 'rejected'", "contract = 'another'", "target = 'gamma/small'", "proof_digest = 'another'")
+}
+
+func schemaProofEnd(w *world) {
+	const reason, earlier = "only another record ends that", " = '2020-02-02T00:00:00.000000Z'"
+	revoked := w.certify(fallback)
+	_, err := w.Store.Revoke(w.ctx, revoked, "drill", "test")
+	w.Expect(err).NotTo(HaveOccurred())
+	w.proofStays(reason, "revoked_at = NULL", "revoked_at"+earlier)
+	suspended := w.certify(fallback)
+	w.Expect(w.raw("UPDATE proofs SET suspended_at = "+w.now()+" WHERE certification_id = ¿", suspended)).To(Succeed())
+	w.proofStays(reason, "suspended_at = NULL", "suspended_at"+earlier, of(suspended))
+	w.certify(fallback)
+	w.Expect(w.reasons(fallback)).To(BeEmpty())
+}
+
+func schemaProofBack(w *world) {
+	const reason = "does not displace"
+	first := w.certify(fallback)
+	w.judge(fallback, certification.Rejected, providers.SourceLive, time.Hour)
+	replayed := w.judge(fallback, certification.Certified, providers.SourceReplay, time.Hour).ID
+	w.proofStays(reason, of(first), of(replayed))
+	second := w.certify(fallback)
+	_, err := w.Store.Revoke(w.ctx, second, "drill", "test")
+	w.Expect(err).NotTo(HaveOccurred())
+	w.proofStays(reason, of(first), of(replayed))
+	now, err := w.Store.Clock(w.ctx)
+	w.Expect(err).NotTo(HaveOccurred())
+	newest := w.issued(first, now, now.Add(time.Hour))
+	w.Expect(w.raw("UPDATE proofs SET "+of(newest)+" WHERE certification_id = ¿", second)).To(Succeed(), "a record that counted for nobody yet")
+}
+
+func schemaRevocation(w *world) {
+	revoke := func(id string) {
+		w.t.Helper()
+		w.Expect(w.raw("INSERT INTO certification_revocations (certification_id, reason, revoked_by, revoked_at) VALUES (¿, 'drill', 'test', "+w.now()+")", id)).To(Succeed())
+	}
+	id := w.certify(fallback)
+	w.certify(primary)
+	revoke(id)
+	w.Expect(w.reasons(fallback)).To(HaveExactElements(certification.Revoked))
+	w.Expect(w.reasons(primary)).To(BeEmpty())
+	record, err := w.Store.Record(w.ctx, id)
+	w.Expect(err).NotTo(HaveOccurred())
+	w.Expect(w.standing(fallback).Proof.RevokedAt).To(Equal(record.RevokedAt))
+
+	now, err := w.Store.Clock(w.ctx)
+	w.Expect(err).NotTo(HaveOccurred())
+	unused := w.issued(w.certify(fallback), now, now.Add(time.Hour))
+	revoke(unused)
+	w.Expect(w.reasons(fallback)).To(BeEmpty(), "another record's revocation")
+	w.proofStays("its record was revoked", of(unused))
+	w.Expect(w.raw(`INSERT INTO proofs (proof_digest, target, contract, certification_id, verdict, source, expires_at, updated_at)
+		SELECT proof_digest, target, contract, id, verdict, source, expires_at, issued_at FROM certification_records WHERE id = ¿`, unused)).
+		To(MatchError(ContainSubstring("its record was revoked")))
+}
+
+func schemaProofKept(w *world) {
+	w.certify(fallback)
+	w.Expect(w.raw("DELETE FROM proofs")).To(MatchError(ContainSubstring("append-only")))
+	if w.Postgres {
+		w.Expect(w.raw("TRUNCATE proofs")).To(MatchError(ContainSubstring("append-only")))
+	}
+	w.Expect(w.reasons(fallback)).To(BeEmpty())
+}

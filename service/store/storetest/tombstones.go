@@ -29,7 +29,7 @@ func schemaPurge(w *world) {
 	for _, made := range []string{won.Job.ID, failed.Job.ID} {
 		for _, wrong := range []string{
 			"version = version", "version = version + 2", "input = input", "input = 'other'", "metadata = 'x'", "plan = 'x'", "error = 'x'",
-			"state = 'cancelled', completed_by = NULL, result = NULL", "max_attempts = 9", "completed_at = created_at",
+			"state = 'cancelled', completed_by = NULL, result = NULL", "max_attempts = 9", "completed_at = '" + longAgo + "'",
 		} {
 			w.Expect(purge(made, overriding(wrong))).NotTo(Succeed(), wrong)
 		}

@@ -83,7 +83,7 @@ func requireEnforcement(structure *Dimension, c Circumstances) {
 	if !c.RequireEnforcement || c.Enforcement == Enforced {
 		return
 	}
-	one := Finding{Reason: FindingNotEnforced, Count: 1, Detail: "the provider does not enforce the schema: " + string(c.Enforcement)}
+	one := Finding{Reason: FindingNotEnforced, Count: 1, Detail: notEnforced(c.Enforcement)}
 	if c.Enforcement == NotProbed {
 		one.Reason, one.Cause = FindingNotProbed, c.Unprobed.Cause
 		one.Detail = "whether the provider enforces the schema could not be seen: " + c.Unprobed.Detail
@@ -95,6 +95,16 @@ func requireEnforcement(structure *Dimension, c Circumstances) {
 		structure.Status = StatusNotJudged
 	}
 	structure.Findings = append(structure.Findings, one)
+}
+
+func notEnforced(e Enforcement) string {
+	switch e {
+	case Complied:
+		return "nothing shows that the provider enforces the schema: the target kept to it also where it was not sent"
+	case NotSent:
+		return "no schema is sent that a provider could enforce: say structured_output: json_schema in the target's profile"
+	}
+	return "the provider does not enforce the schema: ordered to break it, the target did"
 }
 
 // sayStopped names why samples are missing, once it is known that they could not change the verdict.

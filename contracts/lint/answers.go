@@ -2,6 +2,7 @@ package lint
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/fallproof/fallproof/contracts"
 	"github.com/fallproof/fallproof/contracts/business"
@@ -52,6 +53,9 @@ func (l *linter) expected(checker *structure.Checker, program *business.Program)
 			for _, f := range wrong {
 				l.report(each.File, 0, Error, "expected answer: check %q %s", f.Check, f.Detail)
 			}
+			if len(wrong) == 0 {
+				l.asServed(program, each)
+			}
 			if other, differs := mutation.Reordered(l.c, each.Expected); differs && len(wrong) == 0 {
 				for _, f := range program.Judge(each.Input, other, each.Expected) {
 					l.report(each.File, 0, Error, "expected answer in another order, which unordered says is as right: check %q %s; compare it with sameSet", f.Check, f.Detail)
@@ -60,6 +64,22 @@ func (l *linter) expected(checker *structure.Checker, program *business.Program)
 		}
 	}
 	return checker != nil && program != nil && len(l.problems) == before
+}
+
+// asServed demands that a right answer passes where nobody knows that it is right, as in every job of the service:
+// expected is null there.
+func (l *linter) asServed(program *business.Program, each contracts.Case) {
+	for _, f := range program.Judge(each.Input, each.Expected, nil) {
+		message := fmt.Sprintf("check %q does not pass the right answer where expected is null, as it is in every job (%s): begin it with `expected == null ||`", f.Check, f.Detail)
+		if !slices.ContainsFunc(l.problems, func(p Problem) bool { return p.Message == message }) {
+			l.at(l.checkPath(f.Check), Error, "%s", message)
+		}
+	}
+}
+
+// checkPath is where a check stands.
+func (l *linter) checkPath(name string) string {
+	return fmt.Sprintf("$.checks[%d]", slices.IndexFunc(l.c.Checks, func(c contracts.Check) bool { return c.Name == name }))
 }
 
 // schema compiles the schema and looks at what it asks of targets; nil where it does not compile.

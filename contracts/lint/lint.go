@@ -71,6 +71,7 @@ func Examine(c *contracts.Contract) Report {
 	l.floor(worth)
 	l.unexpected(worth)
 	l.thresholds()
+	l.places()
 	l.sameInputs()
 	return Report{l.problems, worth}
 }
@@ -110,15 +111,33 @@ func (l *linter) at(path string, severity Severity, format string, args ...any) 
 	l.report(contractFile, l.c.Line(path), severity, format, args...)
 }
 
+// places warns of what is said of a part of answers that they do not have.
+func (l *linter) places() {
+	for _, said := range []struct {
+		key    string
+		places []string
+	}{{"unordered", l.c.Unordered}, {"free_text", l.c.FreeText}} {
+		for _, place := range said.places {
+			if !mutation.Knows(l.c, place) {
+				l.at("$."+said.key, Warning, "%s %s: no answer has such a place, by the schema or by what is expected; * stands for any index", said.key, place)
+			}
+		}
+	}
+}
+
 // sameInputs warns of cases that draw the same sample twice, and so prove less than they count for.
 func (l *linter) sameInputs() {
-	first := map[string]string{}
+	first := map[string]contracts.Case{}
 	for _, each := range l.c.Cases {
 		input := string(value.Canonical(each.Input))
-		if other, ok := first[input]; ok {
-			l.report(each.File, 0, Warning, "case %q has the same input as %s: its samples prove nothing more", each.Name, other)
-			continue
+		other, known := first[input]
+		switch {
+		case !known:
+			first[input] = each
+		case each.Expected != nil && other.Expected != nil && !mutation.Alike(l.c, each.Expected, other.Expected):
+			l.report(each.File, 0, Error, "case %q has the same input as %s and another expected answer: no model can be right in both", each.Name, other.File)
+		default:
+			l.report(each.File, 0, Warning, "case %q has the same input as %s: its samples prove nothing more", each.Name, other.File)
 		}
-		first[input] = each.File
 	}
 }

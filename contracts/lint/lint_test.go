@@ -170,6 +170,21 @@ func TestLint(t *testing.T) {
 		{"answers that are right in each other's place", []string{"output.total == input.a + input.b", "output.total > 0", "expr: expected == null || output == expected", `expr: "output.total in [0.3, 3]"`}, []string{
 			"cases/one.yaml: warning: the expected answer passes in every case",
 		}},
+		{"a check that no job would pass", []string{"expected == null || output == expected", "output == expected"}, []string{
+			`contract.yaml:13: error: check "as expected" does not pass the right answer where expected is null, as it is in every job (does not hold): begin it with ` + "`expected == null ||`",
+		}},
+		{"a check that errs in every job", []string{"expected == null || output == expected", "output.total == expected.total"}, []string{
+			`contract.yaml:13: error: check "as expected" does not pass the right answer where expected is null, as it is in every job (cannot be evaluated: no such key: total)`,
+		}},
+		{"cases that contradict each other", []string{"{a: 1, b: 2}", "{b: 2e-1, a: 0.10}", "output.total == input.a + input.b", "output.total > 0"}, []string{
+			`cases/two.yaml: error: case "two" has the same input as cases/one.yaml and another expected answer: no model can be right in both`,
+		}},
+		{"places that no answer has", []string{"valid_for: 24h", "valid_for: 24h\nunordered: [/items]\nfree_text: [/total, /note/*/text]"}, []string{
+			"contract.yaml:16: warning: unordered /items: no answer has such a place", "contract.yaml:17: warning: free_text /note/*/text: no answer has such a place",
+		}},
+		{"a check that refuses nothing", []string{"output.total == input.a + input.b", "output.total == input.a + input.b || true"}, []string{
+			`contract.yaml:12: warning: check "adds up" refuses none of the 8 wrong answers that were tried: see whether it can refuse anything`,
+		}},
 		{"the same answer to every question", []string{"{a: 1, b: 2}", "{a: 0.2, b: 0.1}", "{total: 3}", "{total: 0.3}"}, []string{
 			"cases/one.yaml: warning: the expected answer passes in every case: a model that reads nothing and always gives it would be certified; add a case with another answer",
 		}},
@@ -264,10 +279,10 @@ func TestFaults(t *testing.T) {
 func TestUnorderedAnswersMustPass(t *testing.T) {
 	const lists = `{"type": "object", "properties": {"l": {"type": "array", "items": {"type": "integer"}}}, "required": ["l"], "additionalProperties": false}`
 	for check, want := range map[string][]string{
-		"same(output, expected)": {
+		"expected == null || same(output, expected)": {
 			`cases/one.yaml: error: expected answer in another order, which unordered says is as right: check "as expected" does not hold; compare it with sameSet`,
 		},
-		"sameSet(output.l, expected.l)": nil,
+		"expected == null || sameSet(output.l, expected.l)": nil,
 	} {
 		got := texts(lint.Examine(changed(t, schemaJSON, lists, "{total: 0.3}", "{l: [1, 2, 2]}", "{total: 3}", "{l: [7]}", "valid_for: 24h", "unordered: [/l]\nvalid_for: 24h",
 			"{name: adds up, expr: output.total == input.a + input.b}", "{name: present, expr: size(output.l) > 0}", "expr: expected == null || output == expected", fmt.Sprintf("expr: %q", check))).Problems)
@@ -281,7 +296,7 @@ func TestAnswersToOtherQuestions(t *testing.T) {
 	told := func(more string) []string {
 		c, err := contracts.Load(fstest.MapFS{
 			"three/contract.yaml": {Data: []byte("name: three\nmessages: [{role: user, content: '{{ .q }}'}]\nschema: schema.json\nsampling: {samples: 15}\n" +
-				"checks: [{name: number, expr: output.n == expected.n}]\nmutation_floor: 0.1\n" +
+				"checks: [{name: number, expr: expected == null || output.n == expected.n}]\nmutation_floor: 0.1\n" +
 				"thresholds: {prompt: 1.0, structure: 0.9, business: 0.9, round_trip: 0.9}\nvalid_for: 24h\ncases: cases/\n" + more)},
 			"three/schema.json":    {Data: []byte(texts2)},
 			"three/cases/one.yaml": {Data: []byte("name: one\ninput: {q: a}\nexpected: {n: 1, t: red}\n")},

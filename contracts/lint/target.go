@@ -25,13 +25,20 @@ func At(c *contracts.Contract, target providers.Target, profile providers.Profil
 		return f.Fails() && slices.Contains(everywhere, f)
 	})
 	for _, f := range once(here) {
-		if f.Fails() || c.Requires(contracts.RequireTokens) {
+		switch {
+		case f.Fails():
 			l.at(path, Error, "at %s: %s", target, f.words())
-		} else {
+		case c.Requires(contracts.RequireTokens):
+			l.at(path, Error, "at %s: %s, and the contract requires it: declare it in the target's profile, or take tokens out of require", target, f.words())
+		default:
 			l.at(path, Warning, "at %s: not verified: %s", target, f.words())
 		}
 	}
 	l.answersFit(target, profile)
+	if c.Requires(contracts.RequireEnforcement) && profile.StructuredOutput != providers.StructuredJSONSchema {
+		l.at("$.require", Error, "at %s: no schema is sent (structured_output: %s), and the contract requires it to be enforced: say structured_output: json_schema, or take enforcement out of require",
+			target, profile.StructuredOutput)
+	}
 	if profile.StructuredOutput == providers.StructuredJSONSchema {
 		if refused := strictWarnings(c.Schema); len(refused) > 0 {
 			l.report(c.SchemaFile, 0, Warning, "at %s the schema is sent as strict, and %d of its features may be refused; first: %s", target, len(refused), refused[0])

@@ -57,7 +57,11 @@ func TestAt(t *testing.T) {
 		{name: "no tokenizer", target: "alpha/a", yaml: contractYAML, schema: schemaJSON, uncounted: true, want: []string{
 			"contract.yaml:3: warning: at alpha/a: not verified: no tokenizer is declared: the prompt was not counted"}},
 		{name: "no tokenizer where tokens are required", target: "alpha/a", yaml: contractYAML + "require: [tokens]\n", schema: schemaJSON, uncounted: true, want: []string{
-			"contract.yaml:3: error: at alpha/a: no tokenizer is declared: the prompt was not counted"}},
+			"contract.yaml:3: error: at alpha/a: no tokenizer is declared: the prompt was not counted, and the contract requires it: declare it in the target's profile, or take tokens out of require"}},
+		{name: "enforcement that nothing is sent for", target: "alpha/a", yaml: contractYAML + "require: [enforcement]\n", schema: schemaJSON,
+			profile: providers.Profile{ContextWindow: 250, StructuredOutput: providers.StructuredNone}, want: []string{
+				"contract.yaml:17: error: at alpha/a: no schema is sent (structured_output: none), and the contract requires it to be enforced: say structured_output: json_schema, or take enforcement out of require"}},
+		{name: "enforcement", target: "alpha/a", yaml: contractYAML + "require: [enforcement]\n", schema: schemaJSON, profile: providers.Profile{ContextWindow: 250}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := NewWithT(t)

@@ -56,6 +56,11 @@ func (l *linter) mutation(checker *structure.Checker, program *business.Program)
 	if report.Total > 0 && report.Total < fewMutants {
 		l.at("$.cases", Warning, "only %d wrong answers could be derived from the expected ones: what the checks are worth rests on few", report.Total)
 	}
+	if report.Total >= fewMutants && report.Passed() {
+		for _, name := range report.Idle {
+			l.at(l.checkPath(name), Warning, "check %q refuses none of the %d wrong answers that were tried: see whether it can refuse anything", name, report.Total)
+		}
+	}
 	if report.Passed() {
 		return &report
 	}

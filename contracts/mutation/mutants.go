@@ -114,6 +114,21 @@ func (s *source) arranged(at path, v any) any {
 	return v
 }
 
+// Knows reports whether an answer may have something at a place, in which * stands for any index: the schema leads there by
+// the usual keywords, or an expected answer has it.
+func Knows(c *contracts.Contract, place string) bool {
+	s := newSource(c, nil)
+	var at path
+	for _, step := range strings.Split(place, "/")[1:] {
+		if step == "*" {
+			at = at.index(0)
+			continue
+		}
+		at = at.key(value.Token(step))
+	}
+	return len(s.donors[place]) > 0 || len(s.nodes(s.schema, at, 0)) > 0
+}
+
 // Reordered is an expected answer with every array turned around of which the contract says that its order means
 // nothing; differs is false where there is none of more than one item.
 func Reordered(c *contracts.Contract, expected any) (answer any, differs bool) {

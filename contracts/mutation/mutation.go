@@ -41,6 +41,7 @@ type Report struct {
 	Operators     []Tally // sorted by name
 	Pointers      []Tally // sorted by name; * stands for any index
 	Survivors     []Mutant
+	Idle          []string // checks that refuse no mutant, as the contract names them
 }
 
 // String is the score in a few words.
@@ -63,7 +64,7 @@ func (r Report) Passed() bool { return r.Score >= r.Floor }
 // Run runs the contract's checks, compiled, on every mutant.
 func Run(c *contracts.Contract, checker *structure.Checker, program *business.Program) Report {
 	t := &trial{report: Report{Floor: c.MutationFloor}, operators: map[string]*Tally{}, pointers: map[string]*Tally{}}
-	source := newSource(c, checker)
+	source, busy := newSource(c, checker), map[string]bool{}
 	for _, each := range c.Cases {
 		if each.Expected == nil {
 			continue
@@ -71,7 +72,16 @@ func Run(c *contracts.Contract, checker *structure.Checker, program *business.Pr
 		t.report.Cases++
 		known, rules := newKiller(program, each, each.Expected), newKiller(program, each, nil)
 		for _, mutant := range source.mutants(each) {
-			t.count(mutant, known.kills(mutant.Answer), rules.kills(mutant.Answer))
+			by := known.killers(mutant.Answer)
+			for _, check := range by {
+				busy[check] = true
+			}
+			t.count(mutant, len(by) > 0, rules.kills(mutant.Answer))
+		}
+	}
+	for _, check := range c.Checks {
+		if !busy[check.Name] {
+			t.report.Idle = append(t.report.Idle, check.Name)
 		}
 	}
 	return t.finish()
@@ -122,6 +132,17 @@ func newKiller(program *business.Program, each contracts.Case, expected any) kil
 		k.mute[f.Check] = true
 	}
 	return k
+}
+
+// killers are the checks that refuse an answer.
+func (k killer) killers(answer any) []string {
+	var names []string
+	for _, f := range k.program.Judge(k.input, answer, k.expected) {
+		if !k.mute[f.Check] {
+			names = append(names, f.Check)
+		}
+	}
+	return names
 }
 
 func (k killer) kills(answer any) bool { return k.program.Refuses(k.input, answer, k.expected, k.mute) }

@@ -25,7 +25,7 @@ func At(v any, pointer string) (found any, ok bool) {
 	for token := range strings.SplitSeq(pointer[1:], "/") {
 		switch inner := v.(type) {
 		case map[string]any:
-			if v, ok = inner[pointerUnescapes.Replace(token)]; !ok {
+			if v, ok = inner[Token(token)]; !ok {
 				return nil, false
 			}
 		case []any:
@@ -40,3 +40,6 @@ func At(v any, pointer string) (found any, ok bool) {
 	}
 	return v, true
 }
+
+// Token is a token of a JSON pointer as the key that it names.
+func Token(token string) string { return pointerUnescapes.Replace(token) }

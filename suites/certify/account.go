@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/fallproof/fallproof/contracts"
 	"github.com/fallproof/fallproof/contracts/binding"
 	"github.com/fallproof/fallproof/contracts/certification"
 	"github.com/fallproof/fallproof/contracts/prompt"
@@ -71,11 +72,16 @@ func newAccount(pair Pair, options Options, bound *binding.Binding) *account {
 	return a
 }
 
-// unpromptable reports whether the prompts are at fault already, whatever a call would show: the contract asks for all
-// of their checks, and one that asks nobody fails.
-func (a *account) unpromptable() bool {
+// hopeless reports whether the pair fails whatever a call would show: the contract requires a schema to be enforced that
+// is not sent, or it asks for all checks of the prompts, and one that asks nobody fails.
+func (a *account) hopeless() bool {
 	a.render()
-	return a.pair.Contract.Thresholds.Prompt >= 1 && slices.ContainsFunc(a.prompt, prompt.Finding.Fails)
+	contract := a.pair.Contract
+	if contract.Requires(contracts.RequireEnforcement) && a.pair.Profile.StructuredOutput != providers.StructuredJSONSchema {
+		return true
+	}
+	fails := func(f prompt.Finding) bool { return f.Fails() || contract.Requires(contracts.RequireTokens) }
+	return contract.Thresholds.Prompt >= 1 && slices.ContainsFunc(a.prompt, fails)
 }
 
 // render finds out, once, what can be known of the prompts without asking. Whoever comes second waits.

@@ -3,6 +3,7 @@ package certify_test
 import (
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -127,6 +128,8 @@ func TestNoSecretIsKept(t *testing.T) {
 	defer client.Close()
 	contract := *w.contract("support-triage")
 	contract.Cases = slices.Clone(contract.Cases[:1]) // the shipped one is everybody's
+	contract.Cases[0].Expected = maps.Clone(contract.Cases[0].Expected)
+	contract.Cases[0].Expected["reference"] = nil
 	contract.Cases[0].Input = map[string]any{"message": `My header is Authorization: Bearer ` + typed + ` and my key {"api_key": "` + typed + `"}`}
 	pair := w.pair("support-triage", "faithful")
 	pair.Contract, pair.Client, pair.Profile.BaseURL = &contract, client, echo.URL

@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -155,7 +157,7 @@ func TestAReplayIsJudgedAsItsRun(t *testing.T) {
 	unrenderable := w.pair("support-triage", "faithful")
 	edited := *unrenderable.Contract
 	edited.Cases = append([]contracts.Case{}, edited.Cases...)
-	edited.Cases[2].Input = map[string]any{}
+	edited.Cases[2].Input, edited.Cases[2].Expected = map[string]any{}, nil
 	unrenderable.Contract = &edited
 	row("a case that cannot be rendered", unrenderable, true) // else nobody would be called
 }
@@ -261,7 +263,7 @@ func TestWhatWasNotRecorded(t *testing.T) {
 		{
 			name: "another input", reason: "recorded_differently", told: "record again", where: "French, a business that stands still", count: 5,
 			change: change(func(c *contracts.Contract) {
-				c.Cases[3].Input = map[string]any{"message": "Bonjour"}
+				c.Cases[3].Input = map[string]any{"message": "Bonjour, ticket 90417"}
 			}),
 		},
 		{
@@ -348,12 +350,16 @@ func TestRecordedAnswersAreJudgedAnew(t *testing.T) {
 	g.Expect(w.conclude(options, w.pair("support-triage", "faithful")).Certified).To(Equal(1))
 	pair := w.pair("support-triage", "faithful")
 	edited := *pair.Contract
-	edited.Checks = append(append([]contracts.Check{}, edited.Checks...), contracts.Check{Name: "nothing is urgent", Expr: `output.urgency == "low"`})
+	edited.Cases = slices.Clone(edited.Cases)
+	for i, each := range edited.Cases {
+		edited.Cases[i].Expected = maps.Clone(each.Expected)
+		edited.Cases[i].Expected["language"] = "eo"
+	}
 	pair.Contract = &edited
 	options.Record, options.Replay = "", folder
 	record := w.conclude(options, replayed(t, pair)).Records[0]
 	g.Expect(record.Verdict).To(Equal(certification.Rejected))
-	g.Expect(reasonsOf(dimension(record, certification.DimensionBusiness))).To(ContainElement("nothing is urgent"))
+	g.Expect(reasonsOf(dimension(record, certification.DimensionBusiness))).To(ContainElement("category, urgency and language are the expected ones"))
 }
 
 // No configuration makes a replay live, and no run is partly one.

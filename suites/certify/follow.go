@@ -21,7 +21,7 @@ type follower struct {
 
 func (c *collector) follow() *follower {
 	f := &follower{c: c, account: newAccount(c.pair, c.options, c.binding), others: map[int]Sample{}}
-	f.decided = !c.options.Complete && f.account.unpromptable()
+	f.decided = !c.options.Complete && f.account.hopeless()
 	return f
 }
 

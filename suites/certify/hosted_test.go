@@ -512,3 +512,32 @@ func TestControlTokensDecideAlone(t *testing.T) {
 	g.Expect(reasonsOf(d)).To(ContainElement("control_tokens_obeyed"))
 	g.Expect(d.Vetoed()).NotTo(BeEmpty(), "its figure alone would do")
 }
+
+// What a contract requires and a profile cannot give is certain before anybody is called.
+func TestRequirementsThatCannotBeMetCostNothing(t *testing.T) {
+	for _, row := range []struct {
+		require, reason string
+		dimension       string
+		change          func(*providers.Profile)
+		calls           bool
+	}{
+		{"enforcement", "not_enforced", certification.DimensionStructure, func(p *providers.Profile) { p.StructuredOutput = providers.StructuredNone }, false},
+		{"enforcement", "not_enforced", certification.DimensionStructure, func(p *providers.Profile) { p.StructuredOutput = providers.StructuredJSONObject }, false},
+		{"tokens", "not_verified", certification.DimensionPrompt, func(p *providers.Profile) { p.Tokenizer = providers.TokenizerNone }, false},
+		{"tokens", "not_verified", certification.DimensionPrompt, func(p *providers.Profile) { p.ContextWindow = 0 }, false},
+		{"tokens", "", "", func(*providers.Profile) {}, true},
+	} {
+		g, w := NewWithT(t), newWorld(t)
+		pair := w.pair("support-triage", "faithful")
+		pair.Contract = w.changed("support-triage", `sampling: `, "require: ["+row.require+`]\nsampling: `)
+		row.change(&pair.Profile)
+		record, _ := w.certify(pair, w.options())
+		g.Expect(len(w.simulator.Ledger()) > 0).To(Equal(row.calls), row.require)
+		if row.calls {
+			g.Expect(record.Verdict).To(Equal(certification.Certified))
+			continue
+		}
+		g.Expect(record.Verdict).To(Equal(certification.Rejected))
+		g.Expect(reasonsOf(dimension(record, row.dimension))).To(ContainElement(row.reason))
+	}
+}

@@ -25,7 +25,11 @@ func newProgress(o Options) progress {
 	if o.Terminal {
 		return newBar(o.Out)
 	}
-	return &lineProgress{out: o.Out, pairs: len(o.Pairs), left: map[string]int{}, waits: map[string]bool{}, began: time.Now()}
+	verb := "collecting"
+	if o.Replay != "" {
+		verb = "replaying"
+	}
+	return &lineProgress{out: o.Out, verb: verb, pairs: len(o.Pairs), left: map[string]int{}, waits: map[string]bool{}, began: time.Now()}
 }
 
 // waitingText tells why nothing seems to happen, and how long that can last.
@@ -54,6 +58,7 @@ func (silentProgress) close()                           {}
 type lineProgress struct {
 	mu    sync.Mutex
 	out   io.Writer
+	verb  string
 	pairs int // that have not started yet
 	began time.Time
 	total int // calls of the pairs that have started
@@ -74,7 +79,7 @@ func (l *lineProgress) start(pair Pair, total, done int) {
 	if done > 0 {
 		resumed = fmt.Sprintf(" of %d, the others are there already", total)
 	}
-	fmt.Fprintf(l.out, "collecting %s: %d calls%s\n", pair, total-done, resumed)
+	fmt.Fprintf(l.out, "%s %s: %d calls%s\n", l.verb, pair, total-done, resumed)
 	l.pairs--
 }
 

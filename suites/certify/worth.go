@@ -11,6 +11,7 @@ import (
 	"github.com/fallproof/fallproof/contracts/lint"
 	"github.com/fallproof/fallproof/contracts/mutation"
 	"github.com/fallproof/fallproof/contracts/structure"
+	"github.com/fallproof/fallproof/providers"
 )
 
 // Unfit is a contract by which nothing can be certified, with the targets at which it was to be run. Nobody was
@@ -41,8 +42,8 @@ func (e *UnfitError) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// worths are scores by a contract's digest: each contract is tried once in a process, however many targets
-// it is certified at.
+// worths are scores by a contract's digest, as it is without a target's variant: each contract is tried once in a process,
+// however many targets it is certified at.
 var worths sync.Map
 
 type worth struct {
@@ -52,7 +53,7 @@ type worth struct {
 }
 
 func worthOf(c *contracts.Contract) worth {
-	once, _ := worths.LoadOrStore(c.Digest(), sync.OnceValue(func() worth { return try(c) }))
+	once, _ := worths.LoadOrStore(c.EffectiveDigest(providers.Target{}), sync.OnceValue(func() worth { return try(c) }))
 	return once.(func() worth)()
 }
 

@@ -167,3 +167,16 @@ func TestWhatIsOutOfReachIsToldBefore(t *testing.T) {
 		g.Expect(strings.Count(out.String(), "warning: nothing can be certified")).To(Equal(1), "once for all targets")
 	}
 }
+
+// What a contract is worth is found anew where it was edited, whatever was found of it before.
+func TestAnEditedContractIsTriedAnew(t *testing.T) {
+	g, w := NewWithT(t), newWorld(t)
+	sound := w.contract("support-triage")
+	command := func(rest string) string { return rest }
+	g.Expect(certify.WhyUnfit(sound, command)).To(BeEmpty())
+	edited := *sound
+	edited.Cases = slices.Clone(edited.Cases)
+	edited.Cases[0].Expected = map[string]any{"category": "nonsense"}
+	g.Expect(certify.WhyUnfit(&edited, command)).To(ContainSubstring("expected answer"))
+	g.Expect(certify.WhyUnfit(sound, command)).To(BeEmpty())
+}

@@ -157,7 +157,7 @@ var remedyRows = []struct {
 	}, want: remedy{
 		Meaning: "no run of it could be judged: provider_trouble; not everything was good that was seen: structure, 20 of 31", Fix: certifyPair, See: showRecord,
 	}},
-	{reason: certification.Expired, want: remedy{Fix: certifyPair, See: showRecord}},
+	{reason: certification.Expired, want: remedy{Fix: certifyPair, Or: "fallproof certify --requested", See: showRecord}},
 	{reason: certification.Revoked, want: remedy{Fix: certifyPair, See: showRecord}},
 	{reason: certification.ContractChanged, want: remedy{Fix: certifyPair, See: showRecord}},
 	{reason: certification.ProfileChanged, name: "without a record of this proof", change: func(of *patient) { of.record = nil },
@@ -209,6 +209,7 @@ var remedyRows = []struct {
 		change: func(of *patient) { of.file, of.target.Model = "my nights/b.yaml", "it's (q4)" },
 		want: remedy{
 			Fix: `fallproof certify --contract support-triage --target 'sim/it'\''s (q4)' --config 'my nights/b.yaml'`,
+			Or:  "fallproof certify --requested --config 'my nights/b.yaml'",
 			See: showRecord + " --config 'my nights/b.yaml'"}},
 }
 

@@ -108,7 +108,7 @@ func (p *program) describe(r store.StoredRecord, worth worth) string {
 	line("latency", latencyLine(r.Latency))
 	line("pass^k", passAllLine(r.PassAll))
 	if m := r.Mutation; m != nil {
-		line("checks", fmt.Sprintf("refuse %d of %d wrong answers, %.2f; %.2f is asked", m.Killed, m.Total, m.Score, m.Floor))
+		line("checks", fmt.Sprintf("refuse %d of %d wrong answers, %.2f; %s is asked", m.Killed, m.Total, m.Score, certification.Asked(m.Floor)))
 	}
 	if e := r.Evidence; e != nil {
 		line("evidence", fmt.Sprintf("%d samples, sha256 %s: %s", e.Samples, e.Digest, p.command("certifications evidence "+r.ID)))

@@ -70,7 +70,7 @@ func remedyFor(reason certification.Reason, of patient) remedy {
 			certification.ContractChanged: "contract: ", certification.ProfileChanged: "profile: ",
 		}[reason])
 		r.See = cmp.Or(r.See, of.command("certifications list "+of.pair())) // no record is this proof's
-	case certification.Suspended:
+	case certification.Suspended, certification.Expired: // of both a new certification is requested
 		if of.role != failover.RoleOther {
 			r.Or = of.command("certify --requested") // takes the pairs of the routes
 		}

@@ -266,5 +266,5 @@ func (f Figure) String() string {
 	if f.Census {
 		bound = "exactly"
 	}
-	return fmt.Sprintf("%s, %d of %d, %s %.3f of %.2f", strings.ReplaceAll(f.Status, "_", " "), f.Successes, f.Samples, bound, f.LowerBound, f.Threshold)
+	return fmt.Sprintf("%s, %d of %d, %s %.3f of %s", strings.ReplaceAll(f.Status, "_", " "), f.Successes, f.Samples, bound, f.LowerBound, Asked(f.Threshold))
 }

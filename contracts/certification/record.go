@@ -2,6 +2,7 @@ package certification
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/fallproof/fallproof/providers"
@@ -78,6 +79,15 @@ type Dimension struct {
 	Threshold  float64   `json:"threshold"`
 	Census     bool      `json:"census"` // judged exactly, not as a sample
 	Findings   []Finding `json:"findings"`
+}
+
+// Asked is a threshold as people write it, with two decimals at least and never rounded: 0.90, 0.995.
+func Asked(threshold float64) string {
+	exact := strconv.FormatFloat(threshold, 'f', -1, 64)
+	if rounded := strconv.FormatFloat(threshold, 'f', 2, 64); len(rounded) > len(exact) {
+		return rounded
+	}
+	return exact
 }
 
 // Bound is what the figure proves, in words.

@@ -22,7 +22,12 @@ func (d Dimension) Why() (Finding, bool) {
 		}
 	}
 	for _, f := range d.Findings {
-		if f.Reason != string(CheckNotVerified) {
+		if f.Reason != string(CheckNotVerified) && (d.Status != StatusFailed || d.isFault(f)) {
+			return f, true
+		}
+	}
+	for _, f := range d.Findings { // what was required, and could not be verified
+		if d.isFault(f) {
 			return f, true
 		}
 	}
@@ -30,6 +35,11 @@ func (d Dimension) Why() (Finding, bool) {
 		return Finding{}, false
 	}
 	return d.Findings[0], true
+}
+
+// isFault tells what was seen to be wrong from what was not seen.
+func (d Dimension) isFault(f Finding) bool {
+	return f.Cause == "" && !slices.Contains(ofTheRun, f.Reason)
 }
 
 // lacking is what could not be seen; where its cause is among the findings itself, that tells more.

@@ -58,6 +58,8 @@ func TestWhy(t *testing.T) {
 		want     string
 	}{
 		{failed, []certification.Finding{fault, spent}, "unknown_key"},
+		{failed, []certification.Finding{{Reason: certification.FindingStoppedEarly, Count: 40}, {Reason: "not_enforced", Count: 1}}, "not_enforced"},
+		{failed, []certification.Finding{unverified, canary}, "not_verified"},
 		{notJudged, []certification.Finding{fault, spent}, "provider_trouble"},
 		{notJudged, []certification.Finding{fault, spent, down}, "server_error"},
 		{notJudged, []certification.Finding{unverified, canary}, "canary_unanswered"},
@@ -87,5 +89,12 @@ func TestWhy(t *testing.T) {
 		}
 		why, _ := record.WhyInconclusive()
 		NewWithT(t).Expect(why.Reason).To(Equal(row.want))
+	}
+}
+
+// A threshold is shown as it is: what rounds up would seem to ask for more than anything could prove.
+func TestAsked(t *testing.T) {
+	for threshold, want := range map[float64]string{1: "1.00", 0.9: "0.90", 0.85: "0.85", 0.995: "0.995", 0.9999: "0.9999", 0: "0.00"} {
+		NewWithT(t).Expect(certification.Asked(threshold)).To(Equal(want))
 	}
 }

@@ -40,7 +40,7 @@ func factsOf(r certification.Record) []fact {
 		add("chance that k answers to one case are all good", "k = "+strings.Join(all, ", "))
 	}
 	if m := r.Mutation; m != nil {
-		add("checks", fmt.Sprintf("refuse %d of %d wrong answers (%.2f; %.2f is asked)", m.Killed, m.Total, m.Score, m.Floor))
+		add("checks", fmt.Sprintf("refuse %d of %d wrong answers (%.2f; %s is asked)", m.Killed, m.Total, m.Score, certification.Asked(m.Floor)))
 	}
 	add("sent", parametersOf(r.Parameters))
 	add("not available there", strings.Join(r.Parameters.Unavailable, ", "))

@@ -97,7 +97,7 @@ func figure(d certification.Dimension) string {
 	if d.Census {
 		least = "="
 	}
-	text := fmt.Sprintf("%d/%d %s %.3f, %.2f asked", d.Successes, d.Samples, least, d.LowerBound, d.Threshold)
+	text := fmt.Sprintf("%d/%d %s %.3f, %s asked", d.Successes, d.Samples, least, d.LowerBound, certification.Asked(d.Threshold))
 	if status := statusClass(d.Status); status != certification.StatusPassed { // the figure may look well all the same
 		text += ", " + words(status)
 	}
@@ -128,7 +128,7 @@ func spoken(d certification.Dimension) string {
 	if d.Samples == 0 {
 		return fmt.Sprintf("%s: %s, nothing that could be judged was seen", name, status)
 	}
-	return fmt.Sprintf("%s: %s, %d of %d, %s; %.2f is asked", name, status, d.Successes, d.Samples, d.Bound(), d.Threshold) + vetoed(d) + lacking(d.Unseen())
+	return fmt.Sprintf("%s: %s, %d of %d, %s; %s is asked", name, status, d.Successes, d.Samples, d.Bound(), certification.Asked(d.Threshold)) + vetoed(d) + lacking(d.Unseen())
 }
 
 // words writes a stable word as people read it.

@@ -161,7 +161,7 @@ func figure(d certification.Dimension) string {
 	if d.Samples == 0 {
 		return fmt.Sprintf("%-11s %-10s nothing that could be judged was seen", d.Name, status)
 	}
-	line := fmt.Sprintf("%-11s %-10s %d of %d, %s; %.2f is asked", d.Name, status, d.Successes, d.Samples, d.Bound(), d.Threshold)
+	line := fmt.Sprintf("%-11s %-10s %d of %d, %s; %s is asked", d.Name, status, d.Successes, d.Samples, d.Bound(), certification.Asked(d.Threshold))
 	if vetoed := d.Vetoed(); vetoed != "" {
 		line += "; " + vetoed
 	}

@@ -29,6 +29,7 @@ var guards = []behaviour{
 	{"schema: a proof goes back to no record", schemaProofBack},
 	{"schema: a revocation reaches the proof", schemaRevocation},
 	{"schema: no proof is deleted", schemaProofKept},
+	{"schema: what may not change is not inserted over", schemaNoReplace},
 	{"schema: doubt and failure have a reason", schemaReason},
 }
 

@@ -1,6 +1,9 @@
 package storetest
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	. "github.com/onsi/gomega"
@@ -108,4 +111,71 @@ func schemaProofKept(w *world) {
 		w.Expect(w.raw("TRUNCATE proofs")).To(MatchError(ContainSubstring("append-only")))
 	}
 	w.Expect(w.reasons(fallback)).To(BeEmpty())
+}
+
+// schemaNoReplace: SQLite's INSERT OR REPLACE asks no trigger on update or delete. PostgreSQL has no such statement, and
+// refuses it.
+func schemaNoReplace(w *world) {
+	w.create()
+	keptEvidence(w)
+	displaced := w.certify(fallback)
+	revoked := w.certify(fallback)
+	_, err := w.Store.Revoke(w.ctx, revoked, "drill", "test")
+	w.Expect(err).NotTo(HaveOccurred())
+	suspended := w.certify(fallback)
+	w.Expect(w.raw("UPDATE proofs SET suspended_at = "+w.now()+" WHERE certification_id = ¿", suspended)).To(Succeed())
+	for table, change := range map[string][2]string{
+		"events": {"detail", "'forged'"}, "certification_records": {"verdict", "'rejected'"}, "certification_artifacts": {"digest", "'forged'"},
+		"certification_revocations": {"reason", "'forged'"}, "proofs": {"suspended_at", "NULL"},
+	} {
+		before := w.content(table)
+		w.Expect(before).NotTo(BeEmpty(), table)
+		_ = w.raw("INSERT OR REPLACE INTO " + table + " SELECT " + w.columns(table, change[0], change[1]) + " FROM " + table)
+		w.Expect(w.content(table)).To(Equal(before), table)
+	}
+	before := w.content("proofs")
+	w.Expect(w.raw(`INSERT OR REPLACE INTO proofs (proof_digest, target, contract, certification_id, verdict, source, expires_at, updated_at)
+		SELECT proof_digest, target, contract, id, verdict, source, expires_at, issued_at FROM certification_records WHERE id = ¿`, displaced)).NotTo(Succeed())
+	w.Expect(w.content("proofs")).To(Equal(before))
+}
+
+// columns are those of a table as a query names them, one of them with another value.
+func (w *world) columns(table, changed, value string) string {
+	w.t.Helper()
+	rows, err := w.Raw.QueryContext(w.ctx, "SELECT * FROM "+table+" LIMIT 0")
+	w.Expect(err).NotTo(HaveOccurred())
+	defer rows.Close()
+	names, err := rows.Columns()
+	w.Expect(err).NotTo(HaveOccurred())
+	w.Expect(rows.Err()).NotTo(HaveOccurred())
+	at := slices.Index(names, changed)
+	w.Expect(at).NotTo(Equal(-1), changed)
+	names[at] = value
+	return strings.Join(names, ", ")
+}
+
+// content is all that a table holds.
+func (w *world) content(table string) []string {
+	w.t.Helper()
+	rows, err := w.Raw.QueryContext(w.ctx, "SELECT * FROM "+table)
+	w.Expect(err).NotTo(HaveOccurred())
+	defer rows.Close()
+	names, err := rows.Columns()
+	w.Expect(err).NotTo(HaveOccurred())
+	var content []string
+	for rows.Next() {
+		cells := make([]any, len(names))
+		for i := range cells {
+			cells[i] = new(any)
+		}
+		w.Expect(rows.Scan(cells...)).To(Succeed())
+		line := ""
+		for _, cell := range cells {
+			line += fmt.Sprintf("%v|", *cell.(*any))
+		}
+		content = append(content, line)
+	}
+	w.Expect(rows.Err()).NotTo(HaveOccurred())
+	slices.Sort(content)
+	return content
 }

@@ -133,7 +133,7 @@ func (p *program) judged(ctx context.Context, c *config.Config, s store.Store, c
 	of := patient{
 		contract: v.Contract, target: target, role: v.Role, declared: profile.Source,
 		accepted: c.Server.AcceptSources, routed: routed, file: p.configPath,
-		samples: contract.Sampling.Samples, unfit: certify.WhyUnfit(contract, p.command),
+		samples: contract.Sampling.Samples,
 	}
 	if status.CertificationID != "" {
 		record, err := s.Record(ctx, status.CertificationID)
@@ -150,13 +150,16 @@ func (p *program) judged(ctx context.Context, c *config.Config, s store.Store, c
 	for _, each := range v.WarningDetails {
 		v.Warnings = append(v.Warnings, each.Warning)
 	}
+	if len(v.Reasons) > 0 { // what the checks are worth is tried for a remedy alone
+		of.unfit = certify.WhyUnfit(contract, p.command)
+	}
 	if slices.Contains(v.Reasons, certification.ContractChanged) || slices.Contains(v.Reasons, certification.ProfileChanged) {
 		if of.changed, err = changedParts(ctx, c, s, contract, target); err != nil {
 			return verdict{}, err
 		}
 	}
 	if slices.Contains(v.Reasons, certification.ReasonInconcl) {
-		if of.unjudged, err = newestUnjudged(ctx, s, contract.Name, target); err != nil {
+		if of.unjudged, err = newest(ctx, s, contract.Name, target, certification.Inconclusive); err != nil {
 			return verdict{}, err
 		}
 	}
@@ -169,28 +172,25 @@ func (p *program) judged(ctx context.Context, c *config.Config, s store.Store, c
 
 // changedParts is what is not what it was when the pair was last certified.
 func changedParts(ctx context.Context, c *config.Config, s store.Store, contract *contracts.Contract, target providers.Target) ([]certification.Change, error) {
-	var before map[string]string
-	err := eachRecord(ctx, s, contract.Name, target, func(r store.StoredRecord) bool {
-		if r.Verdict == certification.Certified {
-			before = r.Parts
-		}
-		return r.Verdict != certification.Certified
-	})
+	before, err := newest(ctx, s, contract.Name, target, certification.Certified)
+	if err != nil || before == nil {
+		return nil, err
+	}
 	profile, _ := c.Profile(target)
 	now := certify.Pair{Contract: contract, Target: target, Profile: profile, Scrub: c.Scrubber()}
-	return certification.ChangedParts(before, now.Parts()), err
+	return certification.ChangedParts(before.Parts, now.Parts()), nil
 }
 
-// newestUnjudged is the newest run of a pair that could not be judged; nil where there is none.
-func newestUnjudged(ctx context.Context, s store.Store, contract string, target providers.Target) (*certification.Record, error) {
-	var newest *certification.Record
+// newest is the newest record of a pair with this verdict; nil where there is none.
+func newest(ctx context.Context, s store.Store, contract string, target providers.Target, verdict certification.Verdict) (*certification.Record, error) {
+	var found *certification.Record
 	err := eachRecord(ctx, s, contract, target, func(r store.StoredRecord) bool {
-		if r.Verdict == certification.Inconclusive {
-			newest = &r.Record
+		if r.Verdict == verdict {
+			found = &r.Record
 		}
-		return newest == nil
+		return found == nil
 	})
-	return newest, err
+	return found, err
 }
 
 // listed is a list that scripts can read: empty and never null.

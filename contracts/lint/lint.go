@@ -15,7 +15,9 @@ import (
 	"slices"
 
 	"github.com/fallproof/fallproof/contracts"
+	"github.com/fallproof/fallproof/contracts/business"
 	"github.com/fallproof/fallproof/contracts/mutation"
+	"github.com/fallproof/fallproof/contracts/structure"
 	"github.com/fallproof/fallproof/contracts/value"
 )
 
@@ -78,13 +80,13 @@ func Examine(c *contracts.Contract) Report {
 
 // Faults lists what makes a contract certify nothing at any target, whatever it costs: a schema or a check that does not
 // compile, an expected answer that the contract itself would refuse, a threshold that no number of answers proves. What
-// its checks are worth is not looked at.
-func Faults(c *contracts.Contract) []Problem {
+// its checks are worth is not looked at. checker and program are nil where they do not compile.
+func Faults(c *contracts.Contract) (faults []Problem, checker *structure.Checker, program *business.Program) {
 	l := &linter{c: c}
-	checker, program := l.schema(), l.checks()
+	checker, program = l.schema(), l.checks()
 	l.expected(checker, program)
 	l.unprovable()
-	return slices.DeleteFunc(l.problems, func(p Problem) bool { return p.Severity != Error })
+	return slices.DeleteFunc(l.problems, func(p Problem) bool { return p.Severity != Error }), checker, program
 }
 
 // Failed reports whether any of the problems is an error.

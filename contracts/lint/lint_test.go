@@ -265,7 +265,8 @@ func TestFaults(t *testing.T) {
 		{"a prompt that cannot be rendered for any target", []string{"{{ .a }} and", "{{ .z }} and"}, nil},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			got := texts(lint.Faults(changed(t, row.replacements...)))
+			faults, _, _ := lint.Faults(changed(t, row.replacements...))
+			got := texts(faults)
 			g := NewWithT(t)
 			g.Expect(got).To(HaveLen(len(row.want)), "%q", got)
 			for i, want := range row.want {

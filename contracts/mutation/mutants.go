@@ -89,29 +89,40 @@ func (s *source) walk(at path, v any, propose func(proposal)) {
 
 // identity is the same for answers that mean the same.
 func (s *source) identity(answer any) string {
-	return string(value.Canonical(s.arranged(nil, answer)))
+	return string(value.Canonical(s.reordered(answer, ascending)))
 }
 
-// arranged sorts the arrays whose order means nothing.
-func (s *source) arranged(at path, v any) any {
-	switch v := v.(type) {
+// rebuilt is a copy of an answer in which each place was changed, what stands inside it first.
+func rebuilt(at path, v any, change func(at path, v any) any) any {
+	switch inside := v.(type) {
 	case map[string]any:
-		object := make(map[string]any, len(v))
-		for name, inner := range v {
-			object[name] = s.arranged(at.key(name), inner)
+		object := make(map[string]any, len(inside))
+		for name, inner := range inside {
+			object[name] = rebuilt(at.key(name), inner, change)
 		}
-		return object
+		v = object
 	case []any:
-		array := make([]any, len(v))
-		for i, inner := range v {
-			array[i] = s.arranged(at.index(i), inner)
+		array := make([]any, len(inside))
+		for i, inner := range inside {
+			array[i] = rebuilt(at.index(i), inner, change)
 		}
-		if s.isUnordered(at) {
-			slices.SortFunc(array, func(a, b any) int { return strings.Compare(string(value.Canonical(a)), string(value.Canonical(b))) })
-		}
-		return array
+		v = array
 	}
-	return v
+	return change(at, v)
+}
+
+// reordered is an answer with the arrays whose order means nothing in another one.
+func (s *source) reordered(answer any, order func(array []any)) any {
+	return rebuilt(nil, answer, func(at path, v any) any {
+		if array, ok := v.([]any); ok && s.isUnordered(at) {
+			order(array)
+		}
+		return v
+	})
+}
+
+func ascending(array []any) {
+	slices.SortFunc(array, func(a, b any) int { return strings.Compare(string(value.Canonical(a)), string(value.Canonical(b))) })
 }
 
 // Knows reports whether an answer may have something at a place, in which * stands for any index: the schema leads there by
@@ -133,59 +144,25 @@ func Knows(c *contracts.Contract, place string) bool {
 // nothing; differs is false where there is none of more than one item.
 func Reordered(c *contracts.Contract, expected any) (answer any, differs bool) {
 	s := &source{unordered: c.Unordered}
-	answer = s.turned(nil, expected)
+	answer = s.reordered(expected, slices.Reverse)
 	return answer, !value.Equal(answer, expected)
-}
-
-func (s *source) turned(at path, v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		object := make(map[string]any, len(v))
-		for name, inner := range v {
-			object[name] = s.turned(at.key(name), inner)
-		}
-		return object
-	case []any:
-		array := make([]any, len(v))
-		for i, inner := range v {
-			array[i] = s.turned(at.index(i), inner)
-		}
-		if s.isUnordered(at) {
-			slices.Reverse(array)
-		}
-		return array
-	}
-	return v
 }
 
 // Alike reports whether two answers say the same, as far as the contract tells answers apart: not in the order of lists
 // that have none, nor in texts that may be worded freely.
 func Alike(c *contracts.Contract, a, b any) bool {
 	s := &source{unordered: c.Unordered, free: c.FreeText}
-	return s.identity(s.unworded(nil, a)) == s.identity(s.unworded(nil, b))
+	return s.identity(s.unworded(a)) == s.identity(s.unworded(b))
 }
 
 // unworded is an answer without the texts that may be worded freely: answers that differ in these alone are both right.
-func (s *source) unworded(at path, v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		object := make(map[string]any, len(v))
-		for name, inner := range v {
-			object[name] = s.unworded(at.key(name), inner)
-		}
-		return object
-	case []any:
-		array := make([]any, len(v))
-		for i, inner := range v {
-			array[i] = s.unworded(at.index(i), inner)
-		}
-		return array
-	case string:
-		if slices.Contains(s.free, at.general()) {
+func (s *source) unworded(answer any) any {
+	return rebuilt(nil, answer, func(at path, v any) any {
+		if _, text := v.(string); text && slices.Contains(s.free, at.general()) {
 			return ""
 		}
-	}
-	return v
+		return v
+	})
 }
 
 func (s *source) isUnordered(at path) bool { return slices.Contains(s.unordered, at.general()) }

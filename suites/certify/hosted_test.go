@@ -45,14 +45,20 @@ func (h hosting) profile(t testing.TB) func(*providers.Profile) {
 	}
 }
 
-// over lets a pair be of such a model, whose server can be asked, and returns how it is to be served.
-func (h hosting) over(t testing.TB, pair *certify.Pair) providers.Profile {
+// server is how such a model is served, with the tokenizer that pairs declare.
+func (h hosting) server(t testing.TB) providers.Profile {
 	t.Helper()
 	there := providers.Profile{Tokenizer: providers.TokenizerO200K}.WithDefaults()
 	h.profile(t)(&there)
+	return there
+}
+
+// over lets a pair be of such a model, whose server can be asked, and returns how it is to be served.
+func (h hosting) over(t testing.TB, pair *certify.Pair) providers.Profile {
+	t.Helper()
 	h.profile(t)(&pair.Profile)
 	pair.Profile.Native = providers.NativeLlamaCpp
-	return there
+	return h.server(t)
 }
 
 // served is a row whose model is hosted as its profile says, but for what differs on the server.
@@ -67,8 +73,7 @@ type served struct {
 func (x served) run(t *testing.T) {
 	t.Helper()
 	w := newWorld(t)
-	there := providers.Profile{Tokenizer: providers.TokenizerO200K}.WithDefaults()
-	x.hosted.profile(t)(&there)
+	there := x.hosted.server(t)
 	if x.differs != nil {
 		x.differs(&there)
 	}
@@ -409,9 +414,7 @@ func TestSystemRole(t *testing.T) {
 // What the model reads is kept beside the record, to the byte and with every BOS, where a chat template is declared.
 func TestThePromptIsKeptAsTheModelReadsIt(t *testing.T) {
 	g, w := NewWithT(t), newWorld(t)
-	there := providers.Profile{Tokenizer: providers.TokenizerO200K}.WithDefaults()
-	llama.profile(t)(&there)
-	w.simulator.Host("", there)
+	w.simulator.Host("", llama.server(t))
 	pair := w.pair("support-triage", "faithful")
 	options := w.options()
 	_, kept, _ := w.withEvidence(pair, options)
@@ -467,9 +470,7 @@ func TestPromptsAtFaultCostNothing(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g, w := NewWithT(t), newWorld(t)
-			there := providers.Profile{Tokenizer: providers.TokenizerO200K}.WithDefaults()
-			llama.profile(t)(&there)
-			w.simulator.Host("", there)
+			w.simulator.Host("", llama.server(t))
 			pair, options := w.pair("support-triage", "faithful"), w.options()
 			llama.profile(t)(&pair.Profile)
 			row.change(w, &pair, &options)
@@ -500,9 +501,7 @@ func TestPromptsAtFaultCostNothing(t *testing.T) {
 // No threshold makes up for control tokens that a user's text turns into commands.
 func TestControlTokensDecideAlone(t *testing.T) {
 	g, w := NewWithT(t), newWorld(t)
-	there := providers.Profile{Tokenizer: providers.TokenizerO200K}.WithDefaults()
-	chatml.profile(t)(&there)
-	w.simulator.Host("", there)
+	w.simulator.Host("", chatml.server(t))
 	pair := w.pair("support-triage", "obeying")
 	chatml.profile(t)(&pair.Profile)
 	pair.Contract = w.changed("support-triage", `prompt: 1\.0`, "prompt: 0.5")

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 
-	"github.com/fallproof/fallproof/contracts/certification"
 	kept "github.com/fallproof/fallproof/contracts/evidence"
 )
 
@@ -15,19 +14,19 @@ const longestPart = 160
 // Parts are what the digests of a pair are made of, as its records keep them: the contract as far as it concerns the
 // target, and the target's profile, without keys.
 func (p Pair) Parts() map[string]string {
-	parts := map[string]string{}
+	parts, hidden := map[string]string{}, func(text string) string { return kept.Scrub(p.Scrub.Text(text)) }
 	add := func(of string, all map[string][]byte) {
 		for name, text := range all {
 			if len(text) > longestPart {
 				sum := sha256.Sum256(text)
 				text = []byte(hex.EncodeToString(sum[:]))
 			}
-			parts[p.Scrub.Text(of+": "+name)] = p.Scrub.Text(string(text))
+			parts[hidden(of+": "+name)] = hidden(string(text))
 		}
 	}
 	add("contract", p.Contract.Parts(p.Target))
 	settings := p.Profile.Settings()
 	delete(settings, "breaks") // follows from the files and control_tokens
 	add("profile", settings)
-	return kept.ScrubRecord(certification.Record{Parts: parts}).Parts
+	return parts
 }

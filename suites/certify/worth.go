@@ -6,11 +6,9 @@ import (
 	"sync"
 
 	"github.com/fallproof/fallproof/contracts"
-	"github.com/fallproof/fallproof/contracts/business"
 	"github.com/fallproof/fallproof/contracts/certification"
 	"github.com/fallproof/fallproof/contracts/lint"
 	"github.com/fallproof/fallproof/contracts/mutation"
-	"github.com/fallproof/fallproof/contracts/structure"
 	"github.com/fallproof/fallproof/providers"
 )
 
@@ -58,13 +56,8 @@ func worthOf(c *contracts.Contract) worth {
 }
 
 func try(c *contracts.Contract) worth {
-	faults := lint.Faults(c)
-	checker, err := structure.Compile(c)
-	if err != nil {
-		return worth{faults: faults}
-	}
-	program, err := business.Compile(c)
-	if err != nil {
+	faults, checker, program := lint.Faults(c)
+	if checker == nil || program == nil {
 		return worth{faults: faults}
 	}
 	w := worth{faults: faults, mutation: certification.Mutation{Floor: c.MutationFloor}}

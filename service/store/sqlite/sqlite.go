@@ -181,22 +181,21 @@ func isBusy(err error) bool {
 	return errors.As(err, &broken) && (broken.Code()&0xff == sqlite3.SQLITE_BUSY || broken.Code()&0xff == sqlite3.SQLITE_LOCKED)
 }
 
-// BrokenConstraint reads the constraint's name off SQLite's message: triggers of ours say it first,
-// a unique index is told by its columns.
-func (e *engine) BrokenConstraint(err error) string {
+// BrokenConstraint is what a trigger of ours says first, "other" where SQLite's own constraint spoke.
+func (e *engine) BrokenConstraint(err error) string { return brokenConstraint(err) }
+
+func brokenConstraint(err error) string {
 	var broken *driver.Error
 	if !errors.As(err, &broken) || broken.Code()&0xff != sqlite3.SQLITE_CONSTRAINT {
 		return ""
 	}
-	message := broken.Error()
-	for _, name := range []string{"attempts_open_job", "attempts_below_maximum", "attempts_proof_standing", "attempts_proof_required", "attempts_sent_once", "jobs_one_winner"} {
-		if strings.Contains(message, name) {
+	for _, name := range []string{
+		"jobs_one_per_key", "jobs_one_winner", "attempts_one_blocking", "attempts_open_job", "attempts_below_maximum",
+		"attempts_proof_standing", "attempts_proof_required", "attempts_sent_once", "certification_events_one_of_a_kind",
+	} {
+		if strings.Contains(broken.Error(), name) {
 			return name
 		}
-	}
-	if strings.Contains(message, "UNIQUE constraint failed: attempts.owner_id, attempts.job_id (") ||
-		strings.HasSuffix(message, "UNIQUE constraint failed: attempts.owner_id, attempts.job_id") {
-		return "attempts_one_blocking"
 	}
 	return "other"
 }

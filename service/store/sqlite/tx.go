@@ -20,10 +20,23 @@ type tx struct {
 
 func (t tx) Exec(ctx context.Context, query string, args ...any) (int64, error) {
 	result, err := t.ExecContext(ctx, ordinal(query), spelled(args)...)
+	if insertedNothing(query, err) {
+		return 0, nil
+	}
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected()
+}
+
+// insertedNothing tells that a trigger spoke for the conflict that the statement would have passed over: triggers
+// come before its ON CONFLICT DO NOTHING is asked.
+func insertedNothing(query string, err error) bool {
+	switch brokenConstraint(err) {
+	case "jobs_one_per_key", "certification_events_one_of_a_kind":
+		return strings.HasSuffix(query, "DO NOTHING")
+	}
+	return false
 }
 
 func (t tx) Query(ctx context.Context, query string, args ...any) (sqlcore.Rows, error) {

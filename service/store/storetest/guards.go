@@ -30,6 +30,7 @@ var guards = []behaviour{
 	{"schema: a revocation reaches the proof", schemaRevocation},
 	{"schema: no proof is deleted", schemaProofKept},
 	{"schema: what may not change is not inserted over", schemaNoReplace},
+	{"schema: no job or attempt is inserted over by any of its keys", schemaNoReplaceBySome},
 	{"schema: doubt and failure have a reason", schemaReason},
 }
 

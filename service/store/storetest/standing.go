@@ -10,6 +10,8 @@ import (
 
 	"github.com/fallproof/fallproof/contracts/certification"
 	"github.com/fallproof/fallproof/providers"
+	"github.com/fallproof/fallproof/service/job"
+	"github.com/fallproof/fallproof/service/store"
 )
 
 // standing is what the store says of a target's proof.
@@ -124,9 +126,11 @@ func schemaNoReplace(w *world) {
 	w.Expect(err).NotTo(HaveOccurred())
 	suspended := w.certify(fallback)
 	w.Expect(w.raw("UPDATE proofs SET suspended_at = "+w.now()+" WHERE certification_id = ¿", suspended)).To(Succeed())
+	w.Expect(w.raw("INSERT INTO certification_events (certification_id, type, at) VALUES (¿, 'suspended', "+w.now()+")", suspended)).To(Succeed())
 	for table, change := range map[string][2]string{
 		"events": {"detail", "'forged'"}, "certification_records": {"verdict", "'rejected'"}, "certification_artifacts": {"digest", "'forged'"},
 		"certification_revocations": {"reason", "'forged'"}, "proofs": {"suspended_at", "NULL"},
+		"certification_events": {"cause", "'forged'"}, "jobs": {"input", "'forged'"}, "attempts": {"sends", "0"},
 	} {
 		before := w.content(table)
 		w.Expect(before).NotTo(BeEmpty(), table)
@@ -137,6 +141,39 @@ func schemaNoReplace(w *world) {
 	w.Expect(w.raw(`INSERT OR REPLACE INTO proofs (proof_digest, target, contract, certification_id, verdict, source, expires_at, updated_at)
 		SELECT proof_digest, target, contract, id, verdict, source, expires_at, issued_at FROM certification_records WHERE id = ¿`, displaced)).NotTo(Succeed())
 	w.Expect(w.content("proofs")).To(Equal(before))
+}
+
+// schemaNoReplaceBySome: any of its unique keys would take a row away, and so would an UPDATE OR REPLACE of another row.
+func schemaNoReplaceBySome(w *world) {
+	blocked, won, other := w.attemptIn(job.Released), w.attemptIn(job.Failed), w.create()
+	w.Expect(w.insertAttempt(blocked, 2, job.Unknown, primary, primary, nil, fresh("key"))).To(Succeed())
+	w.Expect(w.insertAttempt(won, 2, job.Succeeded, primary, primary, nil, fresh("key"))).To(Succeed())
+	jobs, attempts := w.content("jobs"), w.content("attempts")
+	refused := func(change, query string, args ...any) {
+		w.Expect(w.raw(query, args...)).NotTo(Succeed(), change)
+		w.Expect(w.content("jobs")).To(Equal(jobs), change)
+		w.Expect(w.content("attempts")).To(Equal(attempts), change)
+	}
+	for _, change := range [][2]string{{"id", "'job-new'"}, {"idempotency_key", "'key-new'"}} {
+		refused(change[0], "INSERT OR REPLACE INTO jobs SELECT "+w.columns("jobs", change[0], change[1])+" FROM jobs WHERE id = ¿", other.Job.ID)
+	}
+	insert := func(made store.Made, names string) {
+		refused(names, `INSERT OR REPLACE INTO attempts (owner_id, job_id, role, target, intended_target, reason, job_version, created_at, id, number, idempotency_key, state)
+			SELECT owner_id, job_id, role, target, intended_target, 'test', 1, created_at, `+names+" FROM attempts WHERE job_id = ¿ AND number = 2", made.Job.ID)
+	}
+	update := func(made store.Made, change string) {
+		refused(change, "UPDATE OR REPLACE attempts AS a SET "+change+" WHERE job_id = ¿ AND number = 1", made.Job.ID)
+	}
+	for _, names := range []string{"id, 3, 'key-new'", "'att-new', number, 'key-new'", "'att-new', 3, idempotency_key"} {
+		insert(blocked, names+", 'failed'")
+	}
+	insert(blocked, "'att-new', 3, 'key-new', 'running'")
+	insert(won, "'att-new', 3, 'key-new', 'succeeded'")
+	update(blocked, "state = 'running'")
+	update(won, "state = 'succeeded'")
+	for _, column := range []string{"number", "id", "idempotency_key"} {
+		update(won, column+" = (SELECT "+column+" FROM attempts WHERE job_id = a.job_id AND number = 2)")
+	}
 }
 
 // columns are those of a table as a query names them, one of them with another value.

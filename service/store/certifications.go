@@ -43,16 +43,18 @@ type Certifications interface {
 	// expired, asks for its re-certification, and forgets outcomes that no window reaches any more. It
 	// returns the events that it was the one to note.
 	TendProofs(ctx context.Context, keys []certification.Key, by string) ([]certification.Event, error)
-	// Requests are the open requests for a re-certification of the keys, oldest first.
+	// Requests are the open requests for a re-certification of the keys' contracts and targets, oldest first: a
+	// contract or profile that was edited since is asked for as it is now.
 	Requests(ctx context.Context, keys []certification.Key) ([]Request, error)
 }
 
-// Request is an open request for a re-certification. Only a judged record that counts closes it.
+// Request is an open request for a re-certification of a contract and target. A judged record that counts closes
+// it: of the same proof, or of the contract and target as edited since, by a run that began after the request.
 type Request struct {
 	CertificationID string // of the record that is to be renewed
 	Contract        string
 	Target          providers.Target
-	ProofDigest     string
+	ProofDigest     string // of the proof that called for it
 	Cause           string // the type of event that called for it
 	RequestedAt     time.Time
 }

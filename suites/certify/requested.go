@@ -9,7 +9,8 @@ import (
 )
 
 // Requested are those of the pairs whose re-certification is asked for: because live answers drifted, or
-// since their proof ends soon. A judged record that counts closes a request.
+// since their proof ends soon. A judged record that counts closes a request; one that was called for before the contract
+// or profile was edited asks for them as they are now.
 func Requested(ctx context.Context, kept store.Certifications, pairs []Pair) ([]Pair, error) {
 	keys := make([]certification.Key, len(pairs))
 	for i, pair := range pairs {
@@ -21,7 +22,7 @@ func Requested(ctx context.Context, kept store.Certifications, pairs []Pair) ([]
 	}
 	var requested []Pair
 	for i, pair := range pairs {
-		asks := func(r store.Request) bool { return r.ProofDigest == keys[i].ProofDigest && r.Target == keys[i].Target }
+		asks := func(r store.Request) bool { return r.Contract == keys[i].Contract && r.Target == keys[i].Target }
 		if slices.ContainsFunc(open, asks) {
 			requested = append(requested, pair)
 		}

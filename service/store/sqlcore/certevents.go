@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/fallproof/fallproof/contracts/certification"
 	"github.com/fallproof/fallproof/service/store"
@@ -79,9 +80,13 @@ func requestCertification(ctx context.Context, tx Tx, key certification.Key, cal
 	return []certification.Event{requested}, nil
 }
 
-func closeRequest(ctx context.Context, tx Tx, r certification.Record) error {
+// closeRequests closes what was asked for: that of the record's own proof, and those of the contract and target as
+// they were before an edit, where its run began after them and its source is no weaker than what they are about.
+func closeRequests(ctx context.Context, tx Tx, r certification.Record, begun time.Time) error {
 	_, err := tx.Exec(ctx, `UPDATE certification_requests SET closed_at = $3, closed_by = $4
-		WHERE proof_digest = $1 AND target = $2 AND closed_at IS NULL`, r.ProofDigest, r.Target.String(), at(r.IssuedAt), r.ID)
+		WHERE closed_at IS NULL AND target = $2 AND (proof_digest = $1 OR (contract = $5 AND requested_at <= $6
+			AND EXISTS (SELECT 1 FROM certification_records r WHERE r.id = certification_id AND r.source >= $7)))`,
+		r.ProofDigest, r.Target.String(), at(r.IssuedAt), r.ID, r.Contract, at(begun), string(r.Source))
 	return err
 }
 
@@ -89,7 +94,7 @@ func closeRequest(ctx context.Context, tx Tx, r certification.Record) error {
 func (c *Core) Requests(ctx context.Context, keys []certification.Key) ([]store.Request, error) {
 	wanted := make(map[[2]string]bool, len(keys))
 	for _, key := range keys {
-		wanted[[2]string{key.ProofDigest, key.Target.String()}] = true
+		wanted[[2]string{key.Contract, key.Target.String()}] = true
 	}
 	open, err := read(ctx, c, func(tx Tx) ([]store.Request, error) {
 		return collect(ctx, tx, scanRequest, `SELECT certification_id, contract, target, proof_digest, cause, requested_at
@@ -97,7 +102,7 @@ func (c *Core) Requests(ctx context.Context, keys []certification.Key) ([]store.
 	})
 	var found []store.Request
 	for _, request := range open {
-		if wanted[[2]string{request.ProofDigest, request.Target.String()}] {
+		if wanted[[2]string{request.Contract, request.Target.String()}] {
 			found = append(found, request)
 		}
 	}

@@ -34,13 +34,13 @@ func (c *Core) moveProof(ctx context.Context, tx Tx, r certification.Record, beg
 		at(r.ExpiresAt), at(suspended), at(r.IssuedAt)); err != nil {
 		return err
 	}
-	return renewed(ctx, tx, was, r, suspended)
+	return renewed(ctx, tx, was, r, begun, suspended)
 }
 
 // renewed notes what a new record that counts means for the one before it: that one is displaced and its
 // window closed, and what was asked for is done. A run that had begun before its target was suspended shows nothing of the target
 // since: its record is suspended as the one before it was, and the request stays open.
-func renewed(ctx context.Context, tx Tx, was *certification.Proof, r certification.Record, suspended time.Time) error {
+func renewed(ctx context.Context, tx Tx, was *certification.Proof, r certification.Record, begun, suspended time.Time) error {
 	if was != nil {
 		if _, err := appendEvent(ctx, tx, certification.Event{
 			CertificationID: was.CertificationID, Type: certification.EventDisplaced, Cause: string(r.Verdict), By: r.ID, At: r.IssuedAt,
@@ -52,7 +52,7 @@ func renewed(ctx context.Context, tx Tx, was *certification.Proof, r certificati
 		}
 	}
 	if suspended.IsZero() {
-		return closeRequest(ctx, tx, r)
+		return closeRequests(ctx, tx, r, begun)
 	}
 	_, err := appendEvent(ctx, tx, certification.Event{
 		CertificationID: r.ID, Type: certification.EventSuspended, Cause: certification.CauseCarriedOver, By: was.CertificationID, At: r.IssuedAt,

@@ -25,6 +25,7 @@ var drifts = []behaviour{
 	{"a suspended fallback is refused, inserted or at its turn, until a new record", suspendedFallback},
 	{"a record whose run had begun before the suspension does not end it", carriedOver},
 	{"a request stays open until a judged record that counts", requestsStayOpen},
+	{"a request from before an edit asks for what was edited, and is closed by it", editedSince},
 	{"a revocation of a suspended proof keeps both", revokedAndSuspended},
 	{"an end of validity is announced once, and asked to be renewed", expiryIsAnnounced},
 	{"outcomes that no window reaches are forgotten", outcomesAreForgotten},
@@ -363,6 +364,44 @@ func requestsStayOpen(w *world) {
 	w.Expect(w.requests(primary)).To(BeEmpty(), "it was judged")
 	w.Expect(w.reasons(primary)).To(HaveExactElements(certification.ReasonRejected))
 	w.Expect(w.apply(w.watched(w.create().Attempt.Ref, tolerant, "large-3", "")).Drift).To(BeEmpty(), "there is nothing to suspend")
+}
+
+// editedSince: a contract or profile that is edited has another proof digest.
+func editedSince(w *world) {
+	old, edited := w.key(primary), w.key(primary)
+	edited.ProofDigest = "proof-edited"
+	w.certifyAs(primary, []string{"large-1"}, nil)
+	before, err := w.Store.OpenRun(w.ctx, store.Run{
+		ID: fresh("run"), Name: fresh("night"), Contract: edited.Contract, ProofDigest: edited.ProofDigest, Target: primary,
+	})
+	w.Expect(err).NotTo(HaveOccurred())
+	w.later()
+	w.apply(w.watched(w.create().Attempt.Ref, tolerant, "large-2", ""))
+	open := func() []store.Request {
+		found, err := w.Store.Requests(w.ctx, []certification.Key{edited})
+		w.Expect(err).NotTo(HaveOccurred())
+		return found
+	}
+	w.Expect(open()).To(HaveExactElements(HaveField("ProofDigest", old.ProofDigest)), "it is asked for as it is now")
+	_, won, err := w.Store.FinishRun(w.ctx, before.ID, certification.Record{
+		ID: fresh("cert"), Contract: edited.Contract, ContractDigest: "digest-1", ProofDigest: edited.ProofDigest, Target: primary,
+		Verdict: certification.Certified, Source: providers.SourceLive,
+	}, time.Hour)
+	w.Expect(err).NotTo(HaveOccurred())
+	w.Expect(won).To(BeTrue())
+	w.Expect(open()).To(HaveLen(1), "its run had begun before the request")
+	other, elsewhere := edited, edited
+	other.Contract, other.ProofDigest = "another", "proof-of-another"
+	elsewhere.Target, elsewhere.ProofDigest = fallback, "proof-elsewhere"
+	w.judgeKey(other, certification.Certified, providers.SourceLive, time.Hour)
+	w.judgeKey(elsewhere, certification.Certified, providers.SourceLive, time.Hour)
+	edited.ProofDigest = "proof-edited-again"
+	w.judgeKey(edited, certification.Certified, providers.SourceReplay, time.Hour)
+	w.judgeKey(edited, certification.Inconclusive, providers.SourceLive, time.Hour)
+	w.Expect(open()).To(HaveLen(1), "another contract's, another target's, a weaker one, one that was not judged")
+	w.judgeKey(edited, certification.Certified, providers.SourceLive, time.Hour)
+	w.Expect(open()).To(BeEmpty())
+	w.Expect(w.reasons(primary)).To(HaveExactElements(certification.Suspended), "the proof of before stays as it is")
 }
 
 func revokedAndSuspended(w *world) {

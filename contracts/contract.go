@@ -78,6 +78,17 @@ type Thresholds struct {
 	RoundTrip float64
 }
 
+// Threshold is what one dimension must reach.
+type Threshold struct {
+	Dimension string // as a contract's file names it
+	Rate      float64
+}
+
+// Sampled are the thresholds that samples have to prove. Prompt is not among them: its checks are a census.
+func (t Thresholds) Sampled() []Threshold {
+	return []Threshold{{"structure", t.Structure}, {"business", t.Business}, {"round_trip", t.RoundTrip}}
+}
+
 // Case is one real input, with the answer where one is known to be right.
 type Case struct {
 	Name     string

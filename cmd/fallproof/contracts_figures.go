@@ -35,12 +35,9 @@ type thresholdFigures struct {
 
 func thresholdsOf(c *contracts.Contract) []thresholdFigures {
 	var all []thresholdFigures
-	for _, each := range []struct {
-		name string
-		want float64
-	}{{"structure", c.Thresholds.Structure}, {"business", c.Thresholds.Business}, {"round_trip", c.Thresholds.RoundTrip}} {
-		figures := thresholdFigures{Dimension: each.name, Threshold: each.want}
-		if n, ok := statistics.SamplesNeeded(each.want); ok {
+	for _, each := range c.Thresholds.Sampled() {
+		figures := thresholdFigures{Dimension: each.Dimension, Threshold: each.Rate}
+		if n, ok := statistics.SamplesNeeded(each.Rate); ok {
 			figures.Answers = &n
 		}
 		all = append(all, figures)

@@ -118,7 +118,7 @@ func (of patient) certifyWith(record certification.Record) string {
 		return of.certify()
 	}
 	cases := record.Planned / record.SamplesPerCase
-	samples := (most + cases - 1) / cases
+	samples := statistics.PerCase(most, cases)
 	if samples <= of.samples {
 		return of.certify() // as the contract has it
 	}

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"github.com/fallproof/fallproof/contracts"
 	"github.com/fallproof/fallproof/contracts/statistics"
 )
 
@@ -11,40 +12,27 @@ func (l *linter) thresholds() {
 		l.at("$.thresholds.prompt", Warning, "prompt %v tolerates faults that are certain and come back with every call, such as a doubled BOS or a prompt that does not fit; ask for 1.0", want)
 	}
 	l.unprovable()
-	for _, t := range l.proven() {
-		l.threshold(t.name, t.want)
+	for _, t := range l.c.Thresholds.Sampled() {
+		l.threshold(t)
 	}
-}
-
-// threshold is what a dimension asks for.
-type threshold struct {
-	name string
-	want float64
-}
-
-// proven are the thresholds that samples have to prove.
-func (l *linter) proven() []threshold {
-	of := l.c.Thresholds
-	return []threshold{{"structure", of.Structure}, {"business", of.Business}, {"round_trip", of.RoundTrip}}
 }
 
 // unprovable names those that none do, however many.
 func (l *linter) unprovable() {
-	for _, t := range l.proven() {
-		if _, ok := statistics.SamplesNeeded(t.want); !ok {
-			l.at("$.thresholds."+t.name, Error, "%s %v cannot be proven by any number of samples: only prompt can be 1.0", t.name, t.want)
+	for _, t := range l.c.Thresholds.Sampled() {
+		if _, ok := statistics.SamplesNeeded(t.Rate); !ok {
+			l.at("$.thresholds."+t.Dimension, Error, "%s %v cannot be proven by any number of samples: only prompt can be 1.0", t.Dimension, t.Rate)
 		}
 	}
 }
 
-func (l *linter) threshold(name string, want float64) {
+func (l *linter) threshold(t contracts.Threshold) {
 	cases, samples := len(l.c.Cases), l.c.Sampling.Samples
-	needed, ok := statistics.SamplesNeeded(want)
+	needed, ok := statistics.SamplesNeeded(t.Rate)
 	proven := statistics.LowerBound(cases*samples, cases*samples)
-	if !ok || proven >= want {
+	if !ok || proven >= t.Rate {
 		return
 	}
-	perCase := (needed + cases - 1) / cases
-	l.at("$.thresholds."+name, Error, "%s %v is out of reach: %d cases × %d samples = %d perfect answers prove %.3f; it takes %d answers, so samples: %d",
-		name, want, cases, samples, cases*samples, proven, needed, perCase)
+	l.at("$.thresholds."+t.Dimension, Error, "%s %v is out of reach: %d cases × %d samples = %d perfect answers prove %.3f; it takes %d answers, so samples: %d",
+		t.Dimension, t.Rate, cases, samples, cases*samples, proven, needed, statistics.PerCase(needed, cases))
 }

@@ -76,6 +76,9 @@ func SamplesNeeded(threshold float64) (n int, ok bool) {
 	return n, true
 }
 
+// PerCase is how many samples of each case make at least so many answers.
+func PerCase(answers, cases int) int { return (answers + cases - 1) / cases }
+
 // PassAll is the chance that k further answers, drawn without returning them from the n that were seen, are
 // all good: C(successes, k) / C(n, k), the unbiased estimate of pass^k (Yao et al. 2024, tau-bench). It wants
 // 1 <= k <= n.

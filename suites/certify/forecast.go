@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/fallproof/fallproof/contracts/binding"
+	"github.com/fallproof/fallproof/contracts/statistics"
 )
 
 // Forecast is what a certification sends at most, known before anything is paid for. A verdict that is
@@ -24,8 +25,7 @@ func ForecastOf(p Pair, samples int) (Forecast, error) {
 // ForecastLeast is the forecast of as many samples as a threshold needs before it can be met at all: so many
 // perfect answers.
 func ForecastLeast(p Pair, answers int) (Forecast, error) {
-	cases := len(p.Contract.Cases)
-	plan := planOf(p, Options{Samples: (answers + cases - 1) / cases})
+	plan := planOf(p, Options{Samples: statistics.PerCase(answers, len(p.Contract.Cases))})
 	for i, where := range plan {
 		if where.isSample() {
 			plan = plan[:i+answers]

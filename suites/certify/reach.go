@@ -1,10 +1,11 @@
 package certify
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/fallproof/fallproof/contracts"
-	"github.com/fallproof/fallproof/contracts/certification"
 	"github.com/fallproof/fallproof/contracts/report"
 	"github.com/fallproof/fallproof/contracts/statistics"
 )
@@ -26,32 +27,17 @@ func warnOutOfReach(options Options) {
 
 // outOfReach is the most demanding threshold that perfect answers would not prove, in words; "" where there is none.
 func outOfReach(p Pair, options Options) string {
-	name, want := demanding(p.Contract.Thresholds)
+	most := slices.MaxFunc(p.Contract.Thresholds.Sampled(), func(a, b contracts.Threshold) int { return cmp.Compare(a.Rate, b.Rate) })
 	cases, samples := len(p.Contract.Cases), samplesPerCase(p, options)
 	proven := statistics.LowerBound(cases*samples, cases*samples)
-	if proven >= want {
+	if proven >= most.Rate {
 		return ""
 	}
-	needed, _ := statistics.SamplesNeeded(want) // there is a number: else the contract would be unfit
-	remedy := fmt.Sprintf("--samples %d would do", (needed+cases-1)/cases)
+	needed, _ := statistics.SamplesNeeded(most.Rate) // there is a number: else the contract would be unfit
+	remedy := fmt.Sprintf("--samples %d would do", statistics.PerCase(needed, cases))
 	if own := p.Contract.Sampling.Samples; own*cases >= needed {
 		remedy = fmt.Sprintf("the %d of the contract would do", own)
 	}
 	return fmt.Sprintf("cases × samples, %d × %d, are %d perfect answers at most, which prove %.3f; %s asks for %v, and that takes %d; %s",
-		cases, samples, cases*samples, proven, name, want, needed, remedy)
-}
-
-// demanding is the highest threshold that samples have to prove.
-func demanding(t contracts.Thresholds) (name string, want float64) {
-	for _, each := range []struct {
-		name string
-		want float64
-	}{
-		{certification.DimensionStructure, t.Structure}, {certification.DimensionBusiness, t.Business}, {certification.DimensionRoundTrip, t.RoundTrip},
-	} {
-		if each.want > want {
-			name, want = each.name, each.want
-		}
-	}
-	return name, want
+		cases, samples, cases*samples, proven, most.Dimension, most.Rate, needed, remedy)
 }

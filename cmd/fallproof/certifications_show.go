@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fallproof/fallproof/contracts/certification"
+	"github.com/fallproof/fallproof/contracts/statistics"
 	"github.com/fallproof/fallproof/service/config"
 	"github.com/fallproof/fallproof/service/store"
 )
@@ -108,7 +109,7 @@ func (p *program) describe(r store.StoredRecord, worth worth) string {
 	line("latency", latencyLine(r.Latency))
 	line("pass^k", passAllLine(r.PassAll))
 	if m := r.Mutation; m != nil {
-		line("checks", fmt.Sprintf("refuse %d of %d wrong answers, %.2f; %s is asked", m.Killed, m.Total, m.Score, certification.Asked(m.Floor)))
+		line("checks", fmt.Sprintf("refuse %d of %d wrong answers, %s; %s is asked", m.Killed, m.Total, statistics.Shown(m.Score), certification.Asked(m.Floor)))
 	}
 	if e := r.Evidence; e != nil {
 		line("evidence", fmt.Sprintf("%d samples, sha256 %s: %s", e.Samples, e.Digest, p.command("certifications evidence "+r.ID)))
@@ -179,7 +180,7 @@ func latencyLine(l *certification.Latency) string {
 func passAllLine(figures []float64) string {
 	var texts []string
 	for i, f := range figures {
-		texts = append(texts, fmt.Sprintf("%d: %.3f", i+1, f))
+		texts = append(texts, fmt.Sprintf("%d: %s", i+1, statistics.Shown(f)))
 	}
 	return strings.Join(texts, ", ")
 }
@@ -191,7 +192,7 @@ func figure(d certification.Dimension) string {
 		bound = "every one counts: "
 	}
 	text := fmt.Sprintf("%s, %d of %d, %s%s against %s", d.Status, d.Successes, d.Samples, bound,
-		strconv.FormatFloat(d.LowerBound, 'f', 3, 64), strconv.FormatFloat(d.Threshold, 'f', 3, 64))
+		statistics.Shown(d.LowerBound), certification.Asked(d.Threshold))
 	if unseen := d.Unseen(); unseen != "" {
 		text += "; could not be seen: " + unseen
 	}

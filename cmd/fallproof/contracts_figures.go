@@ -131,6 +131,6 @@ func thresholdWords(c *contracts.Contract) string {
 		}
 	}
 	planned := len(c.Cases) * c.Sampling.Samples
-	return fmt.Sprintf("%s; %d cases × %d samples prove %.3f at best", strings.Join(words, ", "),
-		len(c.Cases), c.Sampling.Samples, statistics.LowerBound(planned, planned))
+	return fmt.Sprintf("%s; %d cases × %d samples prove %s at best", strings.Join(words, ", "),
+		len(c.Cases), c.Sampling.Samples, statistics.Shown(statistics.LowerBound(planned, planned)))
 }

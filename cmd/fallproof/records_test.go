@@ -199,5 +199,5 @@ func TestShowSaysWhatCouldNotBeSeen(t *testing.T) {
 		}}
 	})
 	s.Expect(s.must("certifications", "show", record.ID)).To(gomega.ContainSubstring(
-		"\nprompt: not_judged, 13 of 13, every one counts: 1.000 against 1.000; could not be seen: canary unanswered\n"))
+		"\nprompt: not_judged, 13 of 13, every one counts: 1.000 against 1.00; could not be seen: canary unanswered\n"))
 }

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/fallproof/fallproof/contracts/statistics"
 )
 
 // Comparison is what changed from one record to another, usually the one after it. Lists are empty, never
@@ -266,5 +268,5 @@ func (f Figure) String() string {
 	if f.Census {
 		bound = "exactly"
 	}
-	return fmt.Sprintf("%s, %d of %d, %s %.3f of %s", strings.ReplaceAll(f.Status, "_", " "), f.Successes, f.Samples, bound, f.LowerBound, Asked(f.Threshold))
+	return fmt.Sprintf("%s, %d of %d, %s %s of %s", strings.ReplaceAll(f.Status, "_", " "), f.Successes, f.Samples, bound, statistics.Shown(f.LowerBound), Asked(f.Threshold))
 }

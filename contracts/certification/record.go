@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/fallproof/fallproof/contracts/statistics"
 	"github.com/fallproof/fallproof/providers"
 )
 
@@ -93,9 +94,9 @@ func Asked(threshold float64) string {
 // Bound is what the figure proves, in words.
 func (d Dimension) Bound() string {
 	if d.Census {
-		return fmt.Sprintf("exactly %.3f", d.LowerBound)
+		return "exactly " + statistics.Shown(d.LowerBound)
 	}
-	return fmt.Sprintf("at least %.3f with 95 %% confidence", d.LowerBound)
+	return fmt.Sprintf("at least %s with 95 %% confidence", statistics.Shown(d.LowerBound))
 }
 
 // Status of a dimension.

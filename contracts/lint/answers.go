@@ -39,10 +39,12 @@ func (l *linter) checks() *business.Program {
 // reports whether all do.
 func (l *linter) expected(checker *structure.Checker, program *business.Program) bool {
 	before := len(l.problems)
+	refused := refusals{}
 	for _, each := range l.c.Cases {
 		if each.Expected == nil {
 			continue
 		}
+		refused.cases++
 		if checker != nil {
 			for _, f := range checker.JudgeValue(each.Expected) {
 				l.report(each.File, 0, Error, "expected answer: %s at %q: %s", f.Reason, f.InstancePath, f.Detail)
@@ -50,9 +52,7 @@ func (l *linter) expected(checker *structure.Checker, program *business.Program)
 		}
 		if program != nil {
 			wrong := program.Judge(each.Input, each.Expected, each.Expected)
-			for _, f := range wrong {
-				l.report(each.File, 0, Error, "expected answer: check %q %s", f.Check, f.Detail)
-			}
+			refused.add(each, wrong)
 			if len(wrong) == 0 {
 				l.asServed(program, each)
 			}
@@ -63,7 +63,48 @@ func (l *linter) expected(checker *structure.Checker, program *business.Program)
 			}
 		}
 	}
+	l.refusals(refused)
 	return checker != nil && program != nil && len(l.problems) == before
+}
+
+// refusals are expected answers that checks refuse.
+type refusals struct {
+	cases int // with an expected answer
+	found []refusal
+}
+
+type refusal struct {
+	file, check, detail string
+}
+
+func (r *refusals) add(of contracts.Case, findings []business.Finding) {
+	for _, f := range findings {
+		r.found = append(r.found, refusal{of.File, f.Check, f.Detail})
+	}
+}
+
+// everywhere reports whether a check says the same of every expected answer, of which there are several.
+func (r *refusals) everywhere(of refusal) bool {
+	same := 0
+	for _, other := range r.found {
+		if other.check == of.check && other.detail == of.detail {
+			same++
+		}
+	}
+	return same == r.cases && r.cases > 1
+}
+
+// refusals are the cases' fault, except where a check refuses all of them for one reason, as with a key that is misspelt.
+func (l *linter) refusals(refused refusals) {
+	told := map[string]bool{}
+	for _, each := range refused.found {
+		if !refused.everywhere(each) {
+			l.report(each.file, 0, Error, "expected answer: check %q %s", each.check, each.detail)
+		} else if !told[each.check] {
+			told[each.check] = true
+			l.at(l.checkPath(each.check), Error, "check %q refuses the expected answers of all %d cases that have one: it %s", each.check, refused.cases, each.detail)
+		}
+	}
 }
 
 // asServed demands that a right answer passes where nobody knows that it is right, as in every job of the service:

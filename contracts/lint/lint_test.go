@@ -108,12 +108,17 @@ func TestLint(t *testing.T) {
 			`contract.yaml:13: error: check "as expected": column 1: undeclared reference to 'expceted'`,
 		}},
 		{"check that fails on its own expected answer", []string{"input.a + input.b", "input.a - input.b"}, []string{
-			`cases/one.yaml: error: expected answer: check "adds up" does not hold`,
+			`contract.yaml:12: error: check "adds up" refuses the expected answers of all 2 cases that have one: it does not hold`,
+		}},
+		{"check that fails on one expected answer", []string{"input.a + input.b", "(input.a == 1 ? 9 : input.a + input.b)"}, []string{
+			`cases/two.yaml: error: expected answer: check "adds up" does not hold`,
+		}},
+		{"check that fails on every expected answer, for other reasons", []string{"output.total == input.a + input.b", "input.a == 1 ? output.total == 9 : output.total == input.x"}, []string{
+			`cases/one.yaml: error: expected answer: check "adds up" cannot be evaluated: no such key: x`,
 			`cases/two.yaml: error: expected answer: check "adds up" does not hold`,
 		}},
 		{"check that errs on its own expected answer", []string{"input.a + input.b", "input.x + input.b"}, []string{
-			`cases/one.yaml: error: expected answer: check "adds up" cannot be evaluated: no such key: x`,
-			`cases/two.yaml: error: expected answer: check "adds up" cannot be evaluated: no such key: x`,
+			`contract.yaml:12: error: check "adds up" refuses the expected answers of all 2 cases that have one: it cannot be evaluated: no such key: x`,
 		}},
 		{"expected answer that breaks the schema", []string{"{total: 0.3}", `{total: "0.3"}`, "output.total == input.a + input.b", "num(output.total) > 0"}, []string{
 			`cases/one.yaml: error: expected answer: schema_violation at "/total": expected number, but got string`,
@@ -151,10 +156,10 @@ func TestLint(t *testing.T) {
 			"contract.yaml:15: error: mutation score 0.500: the checks refuse 4 of 8 wrong answers, below mutation_floor 0.51: it can certify nothing",
 		}},
 		{"threshold out of reach", []string{"structure: 0.90", "structure: 0.98"}, []string{
-			"contract.yaml:14: error: structure 0.98 is out of reach: 2 cases × 15 samples = 30 perfect answers prove 0.905; it takes 149 answers, so samples: 75",
+			"contract.yaml:14: error: structure 0.98 is out of reach: 2 cases × 15 samples = 30 perfect answers prove 0.904; it takes 149 answers, so samples: 75",
 		}},
 		{"one sample too few", []string{"samples: 15", "samples: 14"}, []string{
-			"contract.yaml:14: error: structure 0.9 is out of reach: 2 cases × 14 samples = 28 perfect answers prove 0.899; it takes 29 answers, so samples: 15",
+			"contract.yaml:14: error: structure 0.9 is out of reach: 2 cases × 14 samples = 28 perfect answers prove 0.898; it takes 29 answers, so samples: 15",
 			"contract.yaml:14: error: business 0.9 is out of reach",
 			"contract.yaml:14: error: round_trip 0.9 is out of reach",
 		}},

@@ -33,6 +33,6 @@ func (l *linter) threshold(t contracts.Threshold) {
 	if !ok || proven >= t.Rate {
 		return
 	}
-	l.at("$.thresholds."+t.Dimension, Error, "%s %v is out of reach: %d cases × %d samples = %d perfect answers prove %.3f; it takes %d answers, so samples: %d",
-		t.Dimension, t.Rate, cases, samples, cases*samples, proven, needed, statistics.PerCase(needed, cases))
+	l.at("$.thresholds."+t.Dimension, Error, "%s %v is out of reach: %d cases × %d samples = %d perfect answers prove %s; it takes %d answers, so samples: %d",
+		t.Dimension, t.Rate, cases, samples, cases*samples, statistics.Shown(proven), needed, statistics.PerCase(needed, cases))
 }

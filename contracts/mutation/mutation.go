@@ -10,6 +10,7 @@ import (
 
 	"github.com/fallproof/fallproof/contracts"
 	"github.com/fallproof/fallproof/contracts/business"
+	"github.com/fallproof/fallproof/contracts/statistics"
 	"github.com/fallproof/fallproof/contracts/structure"
 )
 
@@ -55,7 +56,7 @@ func Words(killed, total, cases int) string {
 	case total == 0:
 		return "mutation score 0: no wrong answer can be derived from the expected ones that satisfies the schema"
 	}
-	return fmt.Sprintf("mutation score %.3f: the checks refuse %d of %d wrong answers", float64(killed)/float64(total), killed, total)
+	return fmt.Sprintf("mutation score %s: the checks refuse %d of %d wrong answers", statistics.Shown(float64(killed)/float64(total)), killed, total)
 }
 
 // Passed reports whether the score reaches the contract's floor.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fallproof/fallproof/contracts/certification"
+	"github.com/fallproof/fallproof/contracts/statistics"
 )
 
 // factsOf are what is known of a record beside its figures, each where it is known.
@@ -34,13 +35,13 @@ func factsOf(r certification.Record) []fact {
 	}
 	var all []string
 	for i, f := range r.PassAll {
-		all = append(all, fmt.Sprintf("%d: %.3f", i+1, f))
+		all = append(all, fmt.Sprintf("%d: %s", i+1, statistics.Shown(f)))
 	}
 	if len(all) > 0 {
 		add("chance that k answers to one case are all good", "k = "+strings.Join(all, ", "))
 	}
 	if m := r.Mutation; m != nil {
-		add("checks", fmt.Sprintf("refuse %d of %d wrong answers (%.2f; %s is asked)", m.Killed, m.Total, m.Score, certification.Asked(m.Floor)))
+		add("checks", fmt.Sprintf("refuse %d of %d wrong answers (%s; %s is asked)", m.Killed, m.Total, statistics.Shown(m.Score), certification.Asked(m.Floor)))
 	}
 	add("sent", parametersOf(r.Parameters))
 	add("not available there", strings.Join(r.Parameters.Unavailable, ", "))

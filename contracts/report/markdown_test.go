@@ -43,6 +43,17 @@ func TestMarkdown(t *testing.T) {
 	g.Expect(failing).NotTo(ContainSubstring("p/good"))
 }
 
+// What was decided without a sample, and what was not run at all, is no gap that a reader has to explain to himself.
+func TestWhatWasNotSeenIsSaid(t *testing.T) {
+	g := NewWithT(t)
+	e := entry(`{}`)
+	e.Record.Dimensions = []certification.Dimension{{Name: "structure", Status: "failed", Threshold: 0.9}, {Name: "business", Status: "not_judged", Threshold: 0.9}}
+	r := report.Report{Title: "tonight", NotRun: 2, Entries: []report.Entry{e}}
+	g.Expect(markdown(t, r)).To(HavePrefix("## tonight: 1 rejected, 2 not run\n"))
+	g.Expect(markdown(t, r)).To(ContainSubstring("<br>structure nothing seen, failed<br>business nothing seen |"))
+	g.Expect(textOf(rendered(t, r).root)).To(And(ContainSubstring("1 rejected, 2 not run"), ContainSubstring("structure nothing seen, failed")))
+}
+
 // A record that is worth less than a live one says so in the matrix.
 func TestMarkdownSaysWhatIsNotLive(t *testing.T) {
 	g := NewWithT(t)

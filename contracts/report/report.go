@@ -8,6 +8,7 @@ import (
 	"github.com/fallproof/fallproof/contracts/certification"
 	"github.com/fallproof/fallproof/contracts/evidence"
 	"github.com/fallproof/fallproof/contracts/prompt"
+	"github.com/fallproof/fallproof/contracts/statistics"
 )
 
 // Report is what is shown.
@@ -15,6 +16,7 @@ type Report struct {
 	Title   string
 	Notes   []string // what has to be said first, e.g. why a run is not complete
 	Entries []Entry
+	NotRun  int // pairs that the run did without: their contracts can certify nothing
 	Hidden  int // entries that [Report.Failing] left out
 }
 
@@ -57,6 +59,9 @@ func (r Report) tally() string {
 			parts = append(parts, fmt.Sprintf("%d %s", counts[verdict], verdict))
 		}
 	}
+	if r.NotRun > 0 {
+		parts = append(parts, fmt.Sprintf("%d not run", r.NotRun))
+	}
 	if r.Hidden > 0 {
 		parts = append(parts, fmt.Sprintf("%d certified not shown", r.Hidden))
 	}
@@ -90,15 +95,16 @@ func (r Report) matrix() matrix {
 
 // figure is a dimension in a few words.
 func figure(d certification.Dimension) string {
-	if d.Samples == 0 {
-		return "nothing seen"
+	text := "nothing seen"
+	if d.Samples > 0 {
+		least := "≥"
+		if d.Census {
+			least = "="
+		}
+		text = fmt.Sprintf("%d/%d %s %s, %s asked", d.Successes, d.Samples, least, statistics.Shown(d.LowerBound), certification.Asked(d.Threshold))
 	}
-	least := "≥"
-	if d.Census {
-		least = "="
-	}
-	text := fmt.Sprintf("%d/%d %s %.3f, %s asked", d.Successes, d.Samples, least, d.LowerBound, certification.Asked(d.Threshold))
-	if status := statusClass(d.Status); status != certification.StatusPassed { // the figure may look well all the same
+	status := statusClass(d.Status)
+	if status == certification.StatusFailed || d.Samples > 0 && status != certification.StatusPassed { // the figure may look well all the same
 		text += ", " + words(status)
 	}
 	if vetoed := d.Vetoed(); vetoed != "" {

@@ -5,7 +5,10 @@
 // trials to be independent; where answers to one case resemble each other, that is the reader's caveat.
 package statistics
 
-import "math"
+import (
+	"math"
+	"strconv"
+)
 
 // alpha is the chance, at most, that the true rate lies below the bound.
 const alpha = 0.05
@@ -78,6 +81,13 @@ func SamplesNeeded(threshold float64) (n int, ok bool) {
 
 // PerCase is how many samples of each case make at least so many answers.
 func PerCase(answers, cases int) int { return (answers + cases - 1) / cases }
+
+// Shown is a share as people read it, with three decimals and never rounded up: what falls short of a threshold is not
+// shown as reaching it.
+func Shown(share float64) string {
+	exact := strconv.FormatFloat(share, 'f', 9, 64) // nine decimals hold what binary fractions are off by
+	return exact[:len(exact)-6]
+}
 
 // PassAll is the chance that k further answers, drawn without returning them from the n that were seen, are
 // all good: C(successes, k) / C(n, k), the unbiased estimate of pass^k (Yao et al. 2024, tau-bench). It wants

@@ -152,3 +152,13 @@ func TestProvesIsTheBound(t *testing.T) {
 		}
 	}
 }
+
+// Neither a bound that falls short of its threshold nor a rate that is not whole is shown as if it were.
+func TestShownIsNeverRoundedUp(t *testing.T) {
+	g := NewWithT(t)
+	for share, want := range map[float64]string{
+		0: "0.000", 1: "1.000", 0.861: "0.861", 0.8609: "0.860", 0.9999: "0.999", 0.1 + 0.2: "0.300", 0.29: "0.290", 0.58: "0.580",
+	} {
+		g.Expect(statistics.Shown(share)).To(Equal(want), "%v", share)
+	}
+}

@@ -38,6 +38,6 @@ func outOfReach(p Pair, options Options) string {
 	if own := p.Contract.Sampling.Samples; own*cases >= needed {
 		remedy = fmt.Sprintf("the %d of the contract would do", own)
 	}
-	return fmt.Sprintf("cases × samples, %d × %d, are %d perfect answers at most, which prove %.3f; %s asks for %v, and that takes %d; %s",
-		cases, samples, cases*samples, proven, most.Dimension, most.Rate, needed, remedy)
+	return fmt.Sprintf("cases × samples, %d × %d, are %d perfect answers at most, which prove %s; %s asks for %v, and that takes %d; %s",
+		cases, samples, cases*samples, statistics.Shown(proven), most.Dimension, most.Rate, needed, remedy)
 }

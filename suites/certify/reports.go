@@ -36,7 +36,7 @@ func writeReports(ctx context.Context, options Options, result Result) error {
 }
 
 func reportOf(ctx context.Context, options Options, result Result) (report.Report, error) {
-	shown := report.Report{Title: "certification run " + result.RunName}
+	shown := report.Report{Title: "certification run " + result.RunName, NotRun: result.notRun()}
 	if result.Incomplete != "" {
 		shown.Notes = append(shown.Notes, "not complete, nothing was written: "+result.Incomplete)
 	}

@@ -53,6 +53,14 @@ func (r Result) ExitCode() int {
 	return 0
 }
 
+// notRun is how many pairs the run did without.
+func (r Result) notRun() (pairs int) {
+	for _, unfit := range r.Unfit {
+		pairs += len(unfit.Targets)
+	}
+	return pairs
+}
+
 // addEarlier counts a record for what it is worth now.
 func (r *Result) addEarlier(record certification.Record, earlier Earlier) {
 	r.Earlier = append(r.Earlier, earlier)

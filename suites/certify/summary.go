@@ -40,6 +40,9 @@ func writeSummary(options Options, result Result) error {
 		if result.Lapsed > 0 {
 			fmt.Fprintf(&text, ", %d no longer certified", result.Lapsed)
 		}
+		if left := result.notRun(); left > 0 {
+			fmt.Fprintf(&text, ", %d not run", left)
+		}
 		text.WriteString("\n")
 	}
 	for _, unfit := range result.Unfit {

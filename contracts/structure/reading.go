@@ -77,7 +77,7 @@ func isValue(text string) bool {
 func around(content string) (before, after string, found bool) {
 	const candidates = 16
 	if rest, ok := afterValue(content); ok {
-		return "", strings.TrimSpace(rest), true
+		return "", trimmed(rest), true
 	}
 	if opensAsJSON(content) { // broken JSON, not prose around a part of it
 		return "", "", false
@@ -90,7 +90,7 @@ func around(content string) (before, after string, found bool) {
 		}
 		at += next
 		if rest, ok := afterValue(content[at:]); ok {
-			return strings.TrimSpace(content[:at]), strings.TrimSpace(rest), true
+			return trimmed(content[:at]), trimmed(rest), true
 		}
 		at++
 	}
@@ -98,9 +98,12 @@ func around(content string) (before, after string, found bool) {
 }
 
 func opensAsJSON(content string) bool {
-	text := strings.TrimSpace(content)
+	text := trimmed(content)
 	return strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[")
 }
+
+// trimmed leaves out what JSON calls white space (RFC 8259, section 2). Unicode calls more so, and that is text here.
+func trimmed(text string) string { return strings.Trim(text, " \t\r\n") }
 
 // afterValue is what follows the JSON value that text begins with.
 func afterValue(text string) (string, bool) {

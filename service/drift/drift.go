@@ -2,9 +2,9 @@
 //
 // It is the one place where that rule lives (DESIGN section 6): another served model than certified, or
 // more contract violations than declared, suspend a proof; a changed fingerprint alone is a warning, and so is a
-// model that is named where none was when it was certified.
+// model that is named where none was when it was certified, or none where one was.
 // It promises to be pure, and never to suspend for want of knowledge: a provider that does not name its
-// model is compared with nothing. Counting, and acting on what is found, is
+// model is never another one. Counting, and acting on what is found, is
 // the store's, which asks inside the transaction that ends the attempt.
 package drift
 
@@ -72,6 +72,10 @@ func Single(certified Certified, answer Answer) Finding {
 	if answer.ServedModel != "" && len(certified.ServedModels) == 0 {
 		return Finding{Cause: CauseServedModel, Detail: fmt.Sprintf(
 			"%q served an answer; no answer said which model it was of when it was certified", answer.ServedModel)}
+	}
+	if answer.Judged && answer.ServedModel == "" && len(certified.ServedModels) > 0 { // a failure to answer names none either
+		return Finding{Cause: CauseServedModel, Detail: fmt.Sprintf(
+			"an answer does not say which model served it; certified was %s", quoted(certified.ServedModels))}
 	}
 	return Finding{}
 }

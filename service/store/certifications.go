@@ -21,10 +21,10 @@ type Certifications interface {
 	// after a place; [FirstPlace] comes before all.
 	Samples(ctx context.Context, runID string, after Place, limit int) ([]Sample, error)
 	// FinishRun appends the record and moves the proof, once per run: won is false where the run had
-	// its record already, which is then returned. Record's IssuedAt and ExpiresAt are set from the
-	// database's clock and validFor. An inconclusive record never displaces a judged one, nor does one
-	// of a weaker source (live > replay > simulated). A record that displaces another ends its suspension,
-	// unless its run had begun before that.
+	// its record already, which is then returned. Record's IssuedAt is set from the database's clock; ExpiresAt is
+	// validFor after the run began, so that no answer is older than that while the record counts. An inconclusive
+	// record never displaces a judged one, nor does one of a weaker source (live > replay > simulated). A record that
+	// displaces another ends its suspension or revocation, unless its run had begun before that: then it ends nothing.
 	FinishRun(ctx context.Context, runID string, record certification.Record, validFor time.Duration) (stored certification.Record, won bool, err error)
 	// FinishRunWithEvidence is FinishRun of a run whose evidence is kept beside the record, in the same
 	// transaction; the record that is stored names it. Whoever does not win stores neither.
@@ -43,13 +43,12 @@ type Certifications interface {
 	// expired, asks for its re-certification, and forgets outcomes that no window reaches any more. It
 	// returns the events that it was the one to note.
 	TendProofs(ctx context.Context, keys []certification.Key, by string) ([]certification.Event, error)
-	// Requests are the open requests for a re-certification of the keys' contracts and targets, oldest first: a
-	// contract or profile that was edited since is asked for as it is now.
+	// Requests are the open requests for a re-certification of the keys, oldest first. A contract or profile that was
+	// edited since is asked for as the key has it, until that was judged by a run that began after the request.
 	Requests(ctx context.Context, keys []certification.Key) ([]Request, error)
 }
 
-// Request is an open request for a re-certification of a contract and target. A judged record that counts closes
-// it: of the same proof, or of the contract and target as edited since, by a run that began after the request.
+// Request is an open request for a re-certification. Only a judged record of the same proof that counts closes it.
 type Request struct {
 	CertificationID string // of the record that is to be renewed
 	Contract        string

@@ -4,7 +4,6 @@ import (
 	"context"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/fallproof/fallproof/contracts/certification"
 	"github.com/fallproof/fallproof/service/store"
@@ -80,33 +79,57 @@ func requestCertification(ctx context.Context, tx Tx, key certification.Key, cal
 	return []certification.Event{requested}, nil
 }
 
-// closeRequests closes what was asked for: that of the record's own proof, and those of the contract and target as
-// they were before an edit, where its run began after them and its source is no weaker than what they are about.
-func closeRequests(ctx context.Context, tx Tx, r certification.Record, begun time.Time) error {
+// closeRequest closes what was asked for of the record's own proof. One of another edition of the contract or profile
+// stays: that edition may be in use elsewhere, or come back.
+func closeRequest(ctx context.Context, tx Tx, r certification.Record) error {
 	_, err := tx.Exec(ctx, `UPDATE certification_requests SET closed_at = $3, closed_by = $4
-		WHERE closed_at IS NULL AND target = $2 AND (proof_digest = $1 OR (contract = $5 AND requested_at <= $6
-			AND EXISTS (SELECT 1 FROM certification_records r WHERE r.id = certification_id AND r.source >= $7)))`,
-		r.ProofDigest, r.Target.String(), at(r.IssuedAt), r.ID, r.Contract, at(begun), string(r.Source))
+		WHERE proof_digest = $1 AND target = $2 AND closed_at IS NULL`, r.ProofDigest, r.Target.String(), at(r.IssuedAt), r.ID)
 	return err
 }
 
 // Requests implements store.Certifications.
 func (c *Core) Requests(ctx context.Context, keys []certification.Key) ([]store.Request, error) {
-	wanted := make(map[[2]string]bool, len(keys))
-	for _, key := range keys {
-		wanted[[2]string{key.Contract, key.Target.String()}] = true
-	}
-	open, err := read(ctx, c, func(tx Tx) ([]store.Request, error) {
-		return collect(ctx, tx, scanRequest, `SELECT certification_id, contract, target, proof_digest, cause, requested_at
+	return read(ctx, c, func(tx Tx) ([]store.Request, error) {
+		open, err := collect(ctx, tx, scanRequest, `SELECT certification_id, contract, target, proof_digest, cause, requested_at
 			FROM certification_requests WHERE closed_at IS NULL ORDER BY requested_at, certification_id`)
+		var found []store.Request
+		for _, request := range open {
+			if err == nil {
+				found, err = appendAsked(ctx, tx, found, request, keys)
+			}
+		}
+		return found, err
 	})
-	var found []store.Request
-	for _, request := range open {
-		if wanted[[2]string{request.Contract, request.Target.String()}] {
-			found = append(found, request)
+}
+
+// appendAsked appends a request where it asks for one of the keys.
+func appendAsked(ctx context.Context, tx Tx, found []store.Request, request store.Request, keys []certification.Key) ([]store.Request, error) {
+	for _, key := range keys {
+		if key.Contract != request.Contract || key.Target != request.Target {
+			continue
+		}
+		if key.ProofDigest == request.ProofDigest {
+			return append(found, request), nil
+		}
+		done, err := answered(ctx, tx, request, key)
+		if err != nil {
+			return nil, err
+		}
+		if !done {
+			return append(found, request), nil
 		}
 	}
-	return found, err
+	return found, nil
+}
+
+// answered reports whether another edition of what a request asks for was judged by a run that began after it, from a source
+// no weaker than the request's record.
+func answered(ctx context.Context, tx Tx, request store.Request, by certification.Key) (bool, error) {
+	runs, err := collect(ctx, tx, scanText, `SELECT r.id FROM certification_records r JOIN certification_runs n ON n.id = r.run_id
+		WHERE r.proof_digest = $1 AND r.target = $2 AND r.verdict <> $3 AND n.started_at >= $4
+		AND r.source <= (SELECT source FROM certification_records WHERE id = $5) LIMIT 1`,
+		by.ProofDigest, by.Target.String(), string(certification.Inconclusive), at(request.RequestedAt), request.CertificationID)
+	return len(runs) > 0, err
 }
 
 func scanRequest(rows Rows) (store.Request, error) {

@@ -37,7 +37,9 @@ func (m *move) watch(ctx context.Context, ended job.Attempt) error {
 			return err
 		}
 	}
-	found := drift.Single(certified, drift.Answer{ServedModel: plain(answer.ServedModel), SystemPrint: plain(answer.SystemPrint)})
+	found := drift.Single(certified, drift.Answer{
+		ServedModel: plain(answer.ServedModel), SystemPrint: plain(answer.SystemPrint), Judged: watch.Judged,
+	})
 	switch {
 	case found.Suspends || watch.Violated:
 		return m.suspect(ctx, ended, id, found)

@@ -2,6 +2,7 @@ package sqlcore
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/fallproof/fallproof/contracts/certification"
@@ -22,25 +23,50 @@ func (c *Core) moveProof(ctx context.Context, tx Tx, r certification.Record, beg
 	if was != nil && strength[was.Source] > strength[r.Source] {
 		return nil
 	}
-	var suspended time.Time
-	if was != nil && r.Verdict == certification.Certified && begun.Before(was.SuspendedAt) {
-		suspended = was.SuspendedAt
+	ended := certification.Event{}
+	if r.Verdict == certification.Certified {
+		if ended, err = endedSince(ctx, tx, r, begun); err != nil {
+			return err
+		}
+	}
+	if !ended.At.IsZero() && (was.SuspendedAt.IsZero() || !was.RevokedAt.IsZero()) {
+		return outdated(ctx, tx, r, ended) // a revocation stays, and so does what was judged by a run that began after the end
 	}
 	if _, err := tx.Exec(ctx, `INSERT INTO proofs (proof_digest, target, contract, certification_id, verdict, source, expires_at,
 		suspended_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 		ON CONFLICT (proof_digest, target) DO UPDATE SET certification_id = excluded.certification_id, verdict = excluded.verdict,
 		source = excluded.source, expires_at = excluded.expires_at, revoked_at = NULL, suspended_at = excluded.suspended_at,
 		updated_at = excluded.updated_at`, r.ProofDigest, r.Target.String(), r.Contract, r.ID, string(r.Verdict), string(r.Source),
-		at(r.ExpiresAt), at(suspended), at(r.IssuedAt)); err != nil {
+		at(r.ExpiresAt), at(ended.At), at(r.IssuedAt)); err != nil {
 		return err
 	}
-	return renewed(ctx, tx, was, r, begun, suspended)
+	return renewed(ctx, tx, was, r, ended)
+}
+
+// endedSince is the last suspension or revocation of a proof after a moment, whichever of its records had it; the zero
+// Event where there was none. What a record took over is no new one.
+func endedSince(ctx context.Context, tx Tx, r certification.Record, moment time.Time) (certification.Event, error) {
+	found, err := collect(ctx, tx, func(rows Rows) (certification.Event, error) {
+		var event certification.Event
+		var when stamp
+		err := rows.Scan(&event.CertificationID, &event.Type, &when)
+		event.At = when.Time
+		return event, err
+	}, `WITH ended AS (SELECT certification_id, type, at FROM certification_events WHERE type = 'suspended' AND cause <> $4
+		UNION ALL SELECT certification_id, 'revoked', revoked_at FROM certification_revocations)
+		SELECT e.certification_id, e.type, e.at FROM ended e JOIN certification_records r ON r.id = e.certification_id
+		WHERE r.proof_digest = $1 AND r.target = $2 AND e.at > $3 ORDER BY e.at DESC LIMIT 1`,
+		r.ProofDigest, r.Target.String(), at(moment), certification.CauseCarriedOver)
+	if err != nil || len(found) == 0 {
+		return certification.Event{}, err
+	}
+	return found[0], nil
 }
 
 // renewed notes what a new record that counts means for the one before it: that one is displaced and its
-// window closed, and what was asked for is done. A run that had begun before its target was suspended shows nothing of the target
-// since: its record is suspended as the one before it was, and the request stays open.
-func renewed(ctx context.Context, tx Tx, was *certification.Proof, r certification.Record, begun, suspended time.Time) error {
+// window closed, and what was asked for is done. A run that had begun before the proof was suspended or revoked shows
+// nothing of the target since: its record is suspended from then on, and the request stays open.
+func renewed(ctx context.Context, tx Tx, was *certification.Proof, r certification.Record, ended certification.Event) error {
 	if was != nil {
 		if _, err := appendEvent(ctx, tx, certification.Event{
 			CertificationID: was.CertificationID, Type: certification.EventDisplaced, Cause: string(r.Verdict), By: r.ID, At: r.IssuedAt,
@@ -51,12 +77,17 @@ func renewed(ctx context.Context, tx Tx, was *certification.Proof, r certificati
 			return err
 		}
 	}
-	if suspended.IsZero() {
-		return closeRequests(ctx, tx, r, begun)
+	if ended.At.IsZero() {
+		return closeRequest(ctx, tx, r)
 	}
+	return outdated(ctx, tx, r, ended)
+}
+
+// outdated notes that a record says nothing of its target since the proof ended.
+func outdated(ctx context.Context, tx Tx, r certification.Record, ended certification.Event) error {
 	_, err := appendEvent(ctx, tx, certification.Event{
-		CertificationID: r.ID, Type: certification.EventSuspended, Cause: certification.CauseCarriedOver, By: was.CertificationID, At: r.IssuedAt,
-		Detail: "its run had begun before certification " + was.CertificationID + " was suspended; only a run that begins after it ends that",
+		CertificationID: r.ID, Type: certification.EventSuspended, Cause: certification.CauseCarriedOver, By: ended.CertificationID, At: r.IssuedAt,
+		Detail: fmt.Sprintf("its run had begun before certification %s was %s; only a run that begins after it ends that", ended.CertificationID, ended.Type),
 	})
 	return err
 }

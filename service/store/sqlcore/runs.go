@@ -136,7 +136,7 @@ func (c *Core) finishRun(ctx context.Context, runID string, record certification
 			return record, err
 		}
 		record.RunID, record.RunName = run.ID, run.Name
-		record.IssuedAt, record.ExpiresAt = now, now.Add(validFor)
+		record.IssuedAt, record.ExpiresAt = now, run.StartedAt.Add(validFor) // no answer is older than the run
 		won = true
 		if err := c.appendRecord(ctx, tx, record, run.StartedAt); err != nil || kept == nil {
 			return record, err

@@ -25,7 +25,8 @@ var drifts = []behaviour{
 	{"a suspended fallback is refused, inserted or at its turn, until a new record", suspendedFallback},
 	{"a record whose run had begun before the suspension does not end it", carriedOver},
 	{"a request stays open until a judged record that counts", requestsStayOpen},
-	{"a request from before an edit asks for what was edited, and is closed by it", editedSince},
+	{"a request from before an edit asks for what was edited, until that is judged", editedSince},
+	{"a run that had begun before a proof ended ends no revocation, and outdoes no newer run", outdated},
 	{"a revocation of a suspended proof keeps both", revokedAndSuspended},
 	{"an end of validity is announced once, and asked to be renewed", expiryIsAnnounced},
 	{"outcomes that no window reaches are forgotten", outcomesAreForgotten},
@@ -48,6 +49,16 @@ func (w *world) openRunOf(target providers.Target) store.Run {
 	})
 	w.Expect(err).NotTo(HaveOccurred())
 	return run
+}
+
+func (w *world) finishAs(run store.Run, verdict certification.Verdict) string {
+	w.t.Helper()
+	key := w.key(run.Target)
+	record, _, err := w.Store.FinishRun(w.ctx, run.ID, certification.Record{
+		ID: fresh("cert"), Contract: key.Contract, ProofDigest: key.ProofDigest, Target: run.Target, Verdict: verdict, Source: providers.SourceLive,
+	}, time.Hour)
+	w.Expect(err).NotTo(HaveOccurred())
+	return record.ID
 }
 
 func (w *world) finish(run store.Run, target providers.Target, models, prints []string) string {
@@ -352,6 +363,49 @@ func carriedOver(w *world) {
 	w.Expect(w.requests(primary)).To(BeEmpty())
 }
 
+// outdated: a run that began before its proof ended says nothing of the target since, whatever came in between.
+func outdated(w *world) {
+	end := func(suspended, revoked bool) (before store.Run) {
+		id := w.certifyAs(primary, []string{"large-1"}, nil)
+		before = w.openRunOf(primary)
+		w.later()
+		if suspended {
+			w.apply(w.watched(w.create().Attempt.Ref, tolerant, "large-2", ""))
+		}
+		if revoked {
+			_, err := w.Store.Revoke(w.ctx, id, "drill", "ada")
+			w.Expect(err).NotTo(HaveOccurred())
+		}
+		w.later()
+		return before
+	}
+	for _, row := range []struct {
+		suspended, revoked bool
+		since              func()
+		reasons            []certification.Reason
+	}{
+		{true, false, func() { w.judge(primary, certification.Rejected, providers.SourceLive, time.Hour) }, []certification.Reason{certification.ReasonRejected}},
+		{false, true, func() {}, []certification.Reason{certification.Revoked}},
+		{true, true, func() {}, []certification.Reason{certification.Revoked, certification.Suspended}},
+		{false, true, func() { w.judge(primary, certification.Rejected, providers.SourceLive, time.Hour) }, []certification.Reason{certification.ReasonRejected}},
+		{true, false, func() { w.certifyAs(primary, []string{"large-2"}, nil) }, nil},
+		{false, true, func() { w.certifyAs(primary, []string{"large-2"}, nil) }, nil},
+	} {
+		before := end(row.suspended, row.revoked)
+		row.since()
+		open := len(w.requests(primary))
+		old := w.finish(before, primary, []string{"large-1"}, nil)
+		w.Expect(w.reasons(primary)).To(Equal(row.reasons), "%+v", row)
+		w.Expect(w.happened(old)).To(HaveExactElements("suspended carried_over"))
+		w.Expect(w.requests(primary)).To(HaveLen(open), "nothing was done that was asked for")
+		w.certifyAs(primary, []string{"large-2"}, nil)
+		w.Expect(w.reasons(primary)).To(BeEmpty(), "a run that began after it")
+	}
+	rejects := end(false, true)
+	w.Expect(w.finishAs(rejects, certification.Rejected)).NotTo(BeEmpty())
+	w.Expect(w.reasons(primary)).To(HaveExactElements(certification.ReasonRejected), "a rejection needs no fresh run")
+}
+
 func requestsStayOpen(w *world) {
 	w.certifyAs(primary, []string{"large-1"}, nil)
 	w.apply(w.watched(w.create().Attempt.Ref, tolerant, "large-2", ""))
@@ -366,9 +420,9 @@ func requestsStayOpen(w *world) {
 	w.Expect(w.apply(w.watched(w.create().Attempt.Ref, tolerant, "large-3", "")).Drift).To(BeEmpty(), "there is nothing to suspend")
 }
 
-// editedSince: a contract or profile that is edited has another proof digest.
+// editedSince: a contract or profile that is edited has another proof digest, and both editions may be in use.
 func editedSince(w *world) {
-	old, edited := w.key(primary), w.key(primary)
+	edited := w.key(primary)
 	edited.ProofDigest = "proof-edited"
 	w.certifyAs(primary, []string{"large-1"}, nil)
 	before, err := w.Store.OpenRun(w.ctx, store.Run{
@@ -377,19 +431,18 @@ func editedSince(w *world) {
 	w.Expect(err).NotTo(HaveOccurred())
 	w.later()
 	w.apply(w.watched(w.create().Attempt.Ref, tolerant, "large-2", ""))
-	open := func() []store.Request {
+	asked := func() []store.Request {
 		found, err := w.Store.Requests(w.ctx, []certification.Key{edited})
 		w.Expect(err).NotTo(HaveOccurred())
 		return found
 	}
-	w.Expect(open()).To(HaveExactElements(HaveField("ProofDigest", old.ProofDigest)), "it is asked for as it is now")
+	w.Expect(asked()).To(HaveExactElements(HaveField("ProofDigest", w.key(primary).ProofDigest)), "it is asked for as it is now")
 	_, won, err := w.Store.FinishRun(w.ctx, before.ID, certification.Record{
-		ID: fresh("cert"), Contract: edited.Contract, ContractDigest: "digest-1", ProofDigest: edited.ProofDigest, Target: primary,
-		Verdict: certification.Certified, Source: providers.SourceLive,
+		ID: fresh("cert"), Contract: edited.Contract, ProofDigest: edited.ProofDigest, Target: primary, Verdict: certification.Certified, Source: providers.SourceLive,
 	}, time.Hour)
 	w.Expect(err).NotTo(HaveOccurred())
 	w.Expect(won).To(BeTrue())
-	w.Expect(open()).To(HaveLen(1), "its run had begun before the request")
+	w.Expect(asked()).To(HaveLen(1), "its run had begun before the request")
 	other, elsewhere := edited, edited
 	other.Contract, other.ProofDigest = "another", "proof-of-another"
 	elsewhere.Target, elsewhere.ProofDigest = fallback, "proof-elsewhere"
@@ -398,10 +451,16 @@ func editedSince(w *world) {
 	edited.ProofDigest = "proof-edited-again"
 	w.judgeKey(edited, certification.Certified, providers.SourceReplay, time.Hour)
 	w.judgeKey(edited, certification.Inconclusive, providers.SourceLive, time.Hour)
-	w.Expect(open()).To(HaveLen(1), "another contract's, another target's, a weaker one, one that was not judged")
+	w.Expect(asked()).To(HaveLen(1), "another contract's, another target's, a weaker one, one that was not judged")
 	w.judgeKey(edited, certification.Certified, providers.SourceLive, time.Hour)
-	w.Expect(open()).To(BeEmpty())
+	w.Expect(asked()).To(BeEmpty())
+	for _, key := range []certification.Key{other, elsewhere} {
+		w.Expect(w.Store.Requests(w.ctx, []certification.Key{key})).To(BeEmpty())
+	}
 	w.Expect(w.reasons(primary)).To(HaveExactElements(certification.Suspended), "the proof of before stays as it is")
+	w.Expect(w.requests(primary)).To(HaveLen(1), "and so does what is asked of it, for those who still have it or come back to it")
+	w.certifyAs(primary, []string{"large-2"}, nil)
+	w.Expect(w.requests(primary)).To(BeEmpty())
 }
 
 func revokedAndSuspended(w *world) {

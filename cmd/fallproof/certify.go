@@ -151,13 +151,14 @@ func (p *program) certify(ctx context.Context, s store.Store, pairs []certify.Pa
 	var samples *certify.SamplesError
 	var unfit *certify.UnfitError
 	var mixed *certify.MixedError
+	var stale *certify.StaleError
 	switch {
 	case err == nil:
 		if err := p.tellWhoAnsweredBefore(ctx, s, result.Records); err != nil {
 			return err
 		}
 		return exit(result.ExitCode())
-	case errors.As(err, &samples), errors.As(err, &unfit), errors.As(err, &mixed):
+	case errors.As(err, &samples), errors.As(err, &unfit), errors.As(err, &mixed), errors.As(err, &stale):
 		return usage(err) // going on with the run is what was refused
 	}
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {

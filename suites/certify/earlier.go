@@ -81,6 +81,18 @@ func (e *SamplesError) Error() string {
 		"ask for as many as it was started with, or use another --run name for a new measurement", e.Run, e.Taken, so, e.Asked)
 }
 
+// StaleError says that an unfinished run began so long ago that its record would have expired when it was issued.
+type StaleError struct {
+	Run       string
+	StartedAt time.Time
+	ValidFor  time.Duration // of the contract, counted from the run's begin
+}
+
+func (e *StaleError) Error() string {
+	return fmt.Sprintf("run %q began at %s, longer ago than valid_for %s: what it has would prove nothing any more; use another --run name",
+		e.Run, e.StartedAt.UTC().Format(time.RFC3339), e.ValidFor)
+}
+
 // prepare opens the pair's run and refuses a plan that the run does not fit. Nothing is called.
 func (c *collector) prepare(ctx context.Context) error {
 	if err := c.load(); err != nil {
@@ -95,6 +107,8 @@ func (c *collector) prepare(ctx context.Context) error {
 		return c.sameAsBefore(ctx)
 	case c.begun:
 		return nil
+	case time.Since(c.run.StartedAt) >= c.pair.Contract.ValidFor:
+		return &StaleError{Run: c.run.Name, StartedAt: c.run.StartedAt, ValidFor: c.pair.Contract.ValidFor}
 	}
 	planned := map[slot]bool{}
 	for _, where := range c.plan() {

@@ -198,3 +198,23 @@ func TestWaitingForAnotherRunnerIsSaid(t *testing.T) {
 	g.Expect(out.all.String()).To(ContainSubstring("\n1 sample of support-triage at sim/faithful is claimed by another runner; " +
 		"waiting for it, at most until its claim runs out (about 55s)\n"))
 }
+
+// An unfinished run is not taken up again when its answers are older than a record may be.
+func TestAStaleRunIsNotTakenUp(t *testing.T) {
+	g, w := NewWithT(t), newWorld(t)
+	pair, options := w.pair("support-triage", "faithful"), w.options()
+	brief := *pair.Contract
+	brief.ValidFor = time.Millisecond
+	pair.Contract = &brief
+	options.Pairs, options.RunName = []certify.Pair{pair}, "tonight"
+	run, err := w.store.OpenRun(t.Context(), store.Run{
+		ID: "run-before", Name: options.RunName, Contract: brief.Name, ProofDigest: brief.ProofDigest(pair.Target, pair.Profile), Target: pair.Target,
+	})
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Eventually(func() time.Duration { return time.Since(run.StartedAt) }).Should(BeNumerically(">", brief.ValidFor))
+	_, err = certify.Conclude(t.Context(), options)
+	var stale *certify.StaleError
+	g.Expect(errors.As(err, &stale)).To(BeTrue(), "%v", err)
+	g.Expect(stale.Error()).To(HaveSuffix("longer ago than valid_for 1ms: what it has would prove nothing any more; use another --run name"))
+	g.Expect(w.simulator.Ledger()).To(BeEmpty(), "nobody is called")
+}

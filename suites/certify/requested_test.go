@@ -48,5 +48,6 @@ func TestOnlyWhatIsRequested(t *testing.T) {
 	found = requested(renewed)
 	g.Expect(found).To(HaveLen(1), "the contract was edited since, and is asked for as it is now")
 	certified(renewed)
-	g.Expect(requested(renewed, lapsing, lasting)).To(BeEmpty())
+	g.Expect(requested(renewed, lasting)).To(BeEmpty())
+	g.Expect(requested(lapsing)).To(HaveLen(1), "as it was before the edit it is still asked for")
 }

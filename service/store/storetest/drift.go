@@ -404,6 +404,15 @@ func outdated(w *world) {
 		w.certifyAs(primary, []string{"large-2"}, nil)
 		w.Expect(w.reasons(primary)).To(BeEmpty(), "a run that began after it")
 	}
+	id := w.certifyAs(primary, []string{"large-1"}, nil)
+	w.apply(w.watched(w.create().Attempt.Ref, tolerant, "large-2", ""))
+	w.later()
+	between := w.openRunOf(primary)
+	w.later()
+	_, err := w.Store.Revoke(w.ctx, id, "drill", "ada")
+	w.Expect(err).NotTo(HaveOccurred())
+	w.finish(between, primary, []string{"large-2"}, nil)
+	w.Expect(w.requests(primary)).To(HaveLen(1), "it began after the request, and ends nothing all the same")
 	rejects := end(false, true)
 	w.Expect(w.finishAs(rejects, certification.Rejected)).NotTo(BeEmpty())
 	w.Expect(w.reasons(primary)).To(HaveExactElements(certification.ReasonRejected), "a rejection needs no fresh run")
@@ -457,6 +466,7 @@ func editedSince(w *world) {
 	w.Expect(asked()).To(HaveLen(1), "another contract's, another target's, a weaker one, one that was not judged")
 	w.judgeKey(edited, certification.Certified, providers.SourceLive, time.Hour)
 	w.Expect(asked()).To(BeEmpty())
+	other.ProofDigest, elsewhere.ProofDigest = "proof-never-seen", "proof-never-seen" // nothing of them was judged that could answer
 	for _, key := range []certification.Key{other, elsewhere} {
 		w.Expect(w.Store.Requests(w.ctx, []certification.Key{key})).To(BeEmpty())
 	}

@@ -107,7 +107,7 @@ func (p *program) describe(r store.StoredRecord, worth worth) string {
 	line("schema", string(r.Enforcement))
 	line("samples", samplesLine(r.Record))
 	line("latency", latencyLine(r.Latency))
-	line("pass^k", passAllLine(r.PassAll))
+	line("pass^k", r.PassAllWords())
 	if m := r.Mutation; m != nil {
 		line("checks", fmt.Sprintf("refuse %d of %d wrong answers, %s; %s is asked", m.Killed, m.Total, statistics.Shown(m.Score), certification.Asked(m.Floor)))
 	}
@@ -175,14 +175,6 @@ func latencyLine(l *certification.Latency) string {
 		return ""
 	}
 	return l.String()
-}
-
-func passAllLine(figures []float64) string {
-	var texts []string
-	for i, f := range figures {
-		texts = append(texts, fmt.Sprintf("%d: %s", i+1, statistics.Shown(f)))
-	}
-	return strings.Join(texts, ", ")
 }
 
 // figure is a dimension's verdict with what it rests on.

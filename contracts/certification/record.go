@@ -3,6 +3,7 @@ package certification
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/fallproof/fallproof/contracts/statistics"
@@ -89,6 +90,15 @@ func Asked(threshold float64) string {
 		return rounded
 	}
 	return exact
+}
+
+// PassAllWords are the figures of pass^k, each behind its k: "1: 0.900, 2: 0.800".
+func (r Record) PassAllWords() string {
+	var words []string
+	for i, figure := range r.PassAll {
+		words = append(words, fmt.Sprintf("%d: %s", i+1, statistics.Shown(figure)))
+	}
+	return strings.Join(words, ", ")
 }
 
 // Bound is what the figure proves, in words.

@@ -39,12 +39,13 @@ func (l *linter) checks() *business.Program {
 // reports whether all do.
 func (l *linter) expected(checker *structure.Checker, program *business.Program) bool {
 	before := len(l.problems)
-	refused := refusals{}
+	var refused []refusal
+	cases := 0 // with an expected answer
 	for _, each := range l.c.Cases {
 		if each.Expected == nil {
 			continue
 		}
-		refused.cases++
+		cases++
 		if checker != nil {
 			for _, f := range checker.JudgeValue(each.Expected) {
 				l.report(each.File, 0, Error, "expected answer: %s at %q: %s", f.Reason, f.InstancePath, f.Detail)
@@ -52,7 +53,9 @@ func (l *linter) expected(checker *structure.Checker, program *business.Program)
 		}
 		if program != nil {
 			wrong := program.Judge(each.Input, each.Expected, each.Expected)
-			refused.add(each, wrong)
+			for _, f := range wrong {
+				refused = append(refused, refusal{each.File, f})
+			}
 			if len(wrong) == 0 {
 				l.asServed(program, each)
 			}
@@ -63,46 +66,29 @@ func (l *linter) expected(checker *structure.Checker, program *business.Program)
 			}
 		}
 	}
-	l.refusals(refused)
+	l.refusals(refused, cases)
 	return checker != nil && program != nil && len(l.problems) == before
 }
 
-// refusals are expected answers that checks refuse.
-type refusals struct {
-	cases int // with an expected answer
-	found []refusal
-}
-
+// refusal is an expected answer that a check refuses.
 type refusal struct {
-	file, check, detail string
+	file string
+	business.Finding
 }
 
-func (r *refusals) add(of contracts.Case, findings []business.Finding) {
-	for _, f := range findings {
-		r.found = append(r.found, refusal{of.File, f.Check, f.Detail})
+// refusals are the cases' fault, except where a check refuses all of several for one reason, as with a key that is misspelt.
+func (l *linter) refusals(found []refusal, cases int) {
+	times := map[business.Finding]int{}
+	for _, each := range found {
+		times[each.Finding]++
 	}
-}
-
-// everywhere reports whether a check says the same of every expected answer, of which there are several.
-func (r *refusals) everywhere(of refusal) bool {
-	same := 0
-	for _, other := range r.found {
-		if other.check == of.check && other.detail == of.detail {
-			same++
-		}
-	}
-	return same == r.cases && r.cases > 1
-}
-
-// refusals are the cases' fault, except where a check refuses all of them for one reason, as with a key that is misspelt.
-func (l *linter) refusals(refused refusals) {
-	told := map[string]bool{}
-	for _, each := range refused.found {
-		if !refused.everywhere(each) {
-			l.report(each.file, 0, Error, "expected answer: check %q %s", each.check, each.detail)
-		} else if !told[each.check] {
-			told[each.check] = true
-			l.at(l.checkPath(each.check), Error, "check %q refuses the expected answers of all %d cases that have one: it %s", each.check, refused.cases, each.detail)
+	told := map[business.Finding]bool{}
+	for _, each := range found {
+		if cases == 1 || times[each.Finding] < cases {
+			l.report(each.file, 0, Error, "expected answer: check %q %s", each.Check, each.Detail)
+		} else if !told[each.Finding] {
+			told[each.Finding] = true
+			l.at(l.checkPath(each.Check), Error, "check %q refuses the expected answers of all %d cases that have one: it %s", each.Check, cases, each.Detail)
 		}
 	}
 }

@@ -125,15 +125,13 @@ type killer struct {
 	input    any
 	expected any
 	mute     map[string]bool
-	kills    func(answer any) bool // whether any check refuses an answer
 }
 
 func newKiller(program *business.Program, each contracts.Case, expected any) killer {
-	k := killer{program: program, input: each.Input, expected: expected, mute: map[string]bool{}}
+	k := killer{program, each.Input, expected, map[string]bool{}}
 	for _, f := range program.Judge(each.Input, each.Expected, expected) {
 		k.mute[f.Check] = true
 	}
-	k.kills = program.Refuser(each.Input, expected, k.mute)
 	return k
 }
 
@@ -147,6 +145,8 @@ func (k killer) killers(answer any) []string {
 	}
 	return names
 }
+
+func (k killer) kills(answer any) bool { return k.program.Refuses(k.input, answer, k.expected, k.mute) }
 
 type trial struct {
 	report    Report

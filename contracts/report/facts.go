@@ -33,12 +33,8 @@ func factsOf(r certification.Record) []fact {
 	if l := r.Latency; l != nil {
 		add("latency", l.String())
 	}
-	var all []string
-	for i, f := range r.PassAll {
-		all = append(all, fmt.Sprintf("%d: %s", i+1, statistics.Shown(f)))
-	}
-	if len(all) > 0 {
-		add("chance that k answers to one case are all good", "k = "+strings.Join(all, ", "))
+	if len(r.PassAll) > 0 {
+		add("chance that k answers to one case are all good", "k = "+r.PassAllWords())
 	}
 	if m := r.Mutation; m != nil {
 		add("checks", fmt.Sprintf("refuse %d of %d wrong answers (%s; %s is asked)", m.Killed, m.Total, statistics.Shown(m.Score), certification.Asked(m.Floor)))

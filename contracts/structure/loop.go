@@ -19,7 +19,7 @@ func Loop(content string) (Finding, bool) {
 	if n := longestWhiteSpace(content); n >= loopedWhiteSpace {
 		return Finding{WhiteSpaceLoop, "", fmt.Sprintf("%d bytes of white space in a row", n)}, true
 	}
-	tail := strings.TrimRight(content, " \t\r\n")
+	tail := strings.TrimRight(content, space)
 	if period, repeats := repeatedEnd(tail); repeats {
 		return Finding{Runaway, "", fmt.Sprintf("the last %d bytes and more repeat %q", loopedText, tail[len(tail)-period:])}, true
 	}
@@ -29,7 +29,7 @@ func Loop(content string) (Finding, bool) {
 func longestWhiteSpace(content string) int {
 	longest, current := 0, 0
 	for i := range len(content) {
-		if strings.IndexByte(" \t\r\n", content[i]) < 0 {
+		if strings.IndexByte(space, content[i]) < 0 {
 			current = 0
 			continue
 		}

@@ -102,8 +102,10 @@ func opensAsJSON(content string) bool {
 	return strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[")
 }
 
-// trimmed leaves out what JSON calls white space (RFC 8259, section 2). Unicode calls more so, and that is text here.
-func trimmed(text string) string { return strings.Trim(text, " \t\r\n") }
+// space is what JSON calls white space (RFC 8259, section 2). Unicode calls more so, and that is text here.
+const space = " \t\r\n"
+
+func trimmed(text string) string { return strings.Trim(text, space) }
 
 // afterValue is what follows the JSON value that text begins with.
 func afterValue(text string) (string, bool) {

@@ -1,9 +1,8 @@
 -- +goose Up
 
 -- What 00007 does for records and events, for jobs, attempts and what happened to a record: no row is taken away by an
--- insert or update OR REPLACE. These triggers come before a statement's own ON CONFLICT DO NOTHING, so that the two
--- whose names begin with the constraint that it names stand for the conflict: the store reads them as "nothing was
--- inserted".
+-- insert or update OR REPLACE. A trigger comes before a statement's own ON CONFLICT DO NOTHING: where the store inserts
+-- with one, it reads jobs_one_per_key and certification_events_one_of_a_kind as that conflict.
 -- +goose StatementBegin
 CREATE TRIGGER jobs_no_replace BEFORE INSERT ON jobs BEGIN
     SELECT RAISE(ABORT, 'jobs_one_per_key: owner_id and idempotency_key name a job already')

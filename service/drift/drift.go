@@ -46,7 +46,6 @@ type Answer struct {
 	ServedModel string // "" = it does not say
 	SystemPrint string // the provider's system_fingerprint; "" = it does not say
 	Judged      bool   // it was an answer to be held against the contract, not a failure to give one
-	Violated    bool   // and it was no answer to take: not JSON where that was asked, against the schema, or a check
 }
 
 // Window is what the last judged answers came to.

@@ -92,34 +92,37 @@ func (c *Core) Requests(ctx context.Context, keys []certification.Key) ([]store.
 	return read(ctx, c, func(tx Tx) ([]store.Request, error) {
 		open, err := collect(ctx, tx, scanRequest, `SELECT certification_id, contract, target, proof_digest, cause, requested_at
 			FROM certification_requests WHERE closed_at IS NULL ORDER BY requested_at, certification_id`)
+		if err != nil {
+			return nil, err
+		}
 		var found []store.Request
 		for _, request := range open {
-			if err == nil {
-				found, err = appendAsked(ctx, tx, found, request, keys)
+			asked, err := asksForAny(ctx, tx, request, keys)
+			if err != nil {
+				return nil, err
+			}
+			if asked {
+				found = append(found, request)
 			}
 		}
-		return found, err
+		return found, nil
 	})
 }
 
-// appendAsked appends a request where it asks for one of the keys.
-func appendAsked(ctx context.Context, tx Tx, found []store.Request, request store.Request, keys []certification.Key) ([]store.Request, error) {
+// asksForAny reports whether a request is about one of the keys.
+func asksForAny(ctx context.Context, tx Tx, request store.Request, keys []certification.Key) (bool, error) {
 	for _, key := range keys {
 		if key.Contract != request.Contract || key.Target != request.Target {
 			continue
 		}
 		if key.ProofDigest == request.ProofDigest {
-			return append(found, request), nil
+			return true, nil
 		}
-		done, err := answered(ctx, tx, request, key)
-		if err != nil {
-			return nil, err
-		}
-		if !done {
-			return append(found, request), nil
+		if done, err := answered(ctx, tx, request, key); err != nil || !done {
+			return err == nil, err
 		}
 	}
-	return found, nil
+	return false, nil
 }
 
 // answered reports whether another edition of what a request asks for was judged by a run that began after it, from a source

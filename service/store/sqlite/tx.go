@@ -20,13 +20,13 @@ type tx struct {
 
 func (t tx) Exec(ctx context.Context, query string, args ...any) (int64, error) {
 	result, err := t.ExecContext(ctx, ordinal(query), spelled(args)...)
-	if insertedNothing(query, err) {
+	switch {
+	case err == nil:
+		return result.RowsAffected()
+	case insertedNothing(query, err):
 		return 0, nil
 	}
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
+	return 0, err
 }
 
 // insertedNothing tells that a trigger spoke for the conflict that the statement would have passed over: triggers

@@ -167,17 +167,27 @@ func (w *world) judge(target providers.Target, verdict certification.Verdict, so
 
 func (w *world) judgeKey(key certification.Key, verdict certification.Verdict, source providers.Source, validFor time.Duration) certification.Record {
 	w.t.Helper()
+	return w.finishRun(w.openRunFor(key), key, certification.Record{Verdict: verdict, Source: source}, validFor)
+}
+
+func (w *world) openRunFor(key certification.Key) store.Run {
+	w.t.Helper()
 	run, err := w.Store.OpenRun(w.ctx, store.Run{
 		ID: fresh("run"), Name: fresh("night"), Contract: key.Contract, ProofDigest: key.ProofDigest, Target: key.Target,
 	})
 	w.Expect(err).NotTo(gomega.HaveOccurred())
-	record, won, err := w.Store.FinishRun(w.ctx, run.ID, certification.Record{
-		ID: fresh("cert"), Contract: key.Contract, ContractDigest: "digest-1", EffectiveDigest: key.EffectiveDigest,
-		ProfileDigest: key.ProfileDigest, ProofDigest: key.ProofDigest, Target: key.Target, Verdict: verdict, Source: source,
-	}, validFor)
+	return run
+}
+
+// finishRun ends a run by what is given of a record; the rest follows from the key.
+func (w *world) finishRun(run store.Run, key certification.Key, record certification.Record, validFor time.Duration) certification.Record {
+	w.t.Helper()
+	record.ID, record.Contract, record.ContractDigest, record.Target = fresh("cert"), key.Contract, "digest-1", key.Target
+	record.EffectiveDigest, record.ProfileDigest, record.ProofDigest = key.EffectiveDigest, key.ProfileDigest, key.ProofDigest
+	stored, won, err := w.Store.FinishRun(w.ctx, run.ID, record, validFor)
 	w.Expect(err).NotTo(gomega.HaveOccurred())
 	w.Expect(won).To(gomega.BeTrue())
-	return record
+	return stored
 }
 
 func (w *world) reasons(target providers.Target) []certification.Reason {

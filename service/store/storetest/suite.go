@@ -15,7 +15,7 @@ type behaviour struct {
 
 // promises are all that the suite asks of an engine.
 var promises = [][]behaviour{
-	identity, machine, doubt, due, resend, doubts, races, slips, guards, proofs, drifts, runs, waitingAttempts, watching,
+	identity, machine, doubt, due, resend, doubts, races, slips, guards, proofs, drifts, renewals, runs, waitingAttempts, watching,
 	retention, backups, keys,
 }
 

@@ -133,7 +133,7 @@ func (p *program) judged(ctx context.Context, c *config.Config, s store.Store, c
 	of := patient{
 		contract: v.Contract, target: target, role: v.Role, declared: profile.Source,
 		accepted: c.Server.AcceptSources, routed: routed, file: p.configPath,
-		samples: contract.Sampling.Samples,
+		samples: certify.SamplesLacking(contract),
 	}
 	if status.CertificationID != "" {
 		record, err := s.Record(ctx, status.CertificationID)

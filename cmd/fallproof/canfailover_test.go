@@ -129,6 +129,7 @@ var remedyRows = []struct {
 		Meaning: `no run of it could be judged: server_error, status 503; of case "one" no sample was answered`, Fix: certifyPair, See: showRecord,
 	}},
 	{reason: certification.ReasonInconcl, name: "too few samples", change: func(of *patient) {
+		of.samples = 4
 		of.unjudged = &certification.Record{ID: shownID, Planned: 8, SamplesPerCase: 1, Dimensions: []certification.Dimension{
 			{Name: "prompt", Status: certification.StatusPassed, Threshold: 1, Census: true, Successes: 9, Samples: 9},
 			{Name: "structure", Status: certification.StatusNotJudged, Threshold: 0.9, Successes: 8, Samples: 8, Findings: []certification.Finding{{Reason: "too_few_samples", Count: 8}}},
@@ -137,7 +138,6 @@ var remedyRows = []struct {
 		Meaning: "no run of it could be judged: too_few_samples", Fix: certifyPair + " --samples 4", See: showRecord,
 	}},
 	{reason: certification.ReasonInconcl, name: "fewer samples than the contract asks for", change: func(of *patient) {
-		of.samples = 4
 		of.unjudged = &certification.Record{ID: shownID, Planned: 8, SamplesPerCase: 1, Dimensions: []certification.Dimension{
 			{Name: "structure", Status: certification.StatusNotJudged, Threshold: 0.9, Successes: 8, Samples: 8, Findings: []certification.Finding{{Reason: "too_few_samples", Count: 8}}},
 		}}
@@ -159,6 +159,24 @@ var remedyRows = []struct {
 	}},
 	{reason: certification.Expired, want: remedy{Fix: certifyPair, Or: "fallproof certify --requested", See: showRecord}},
 	{reason: certification.Revoked, want: remedy{Fix: certifyPair, See: showRecord}},
+	{reason: certification.Revoked, name: "and the provider was live then", change: func(of *patient) {
+		of.record.Source, of.declared, of.accepted = providers.SourceLive, providers.SourceSimulated, []providers.Source{providers.SourceSimulated}
+	}, want: remedy{
+		First: "in fallproof.yaml: a base_url that leads to a live provider, and source: live, under providers.sim: its proof is live, which only a live record displaces",
+		Fix:   certifyPair, See: showRecord,
+	}},
+	{reason: certification.ReasonRejected, name: "where recorded answers alone are accepted", change: func(of *patient) {
+		of.record.Source, of.declared, of.accepted = providers.SourceReplay, providers.SourceLive, []providers.Source{providers.SourceReplay}
+	}, want: remedy{Fix: certifyPair + " --replay cassettes", See: showRecord}},
+	{reason: certification.SourceNotAccepted, name: "where recorded answers alone are accepted", change: func(of *patient) {
+		of.accepted = []providers.Source{providers.SourceReplay}
+	}, want: remedy{
+		Fix: certifyPair + " --replay cassettes", Or: "in fallproof.yaml: server.accept_sources: [replay, simulated]" + enough, See: showRecord,
+	}},
+	{reason: certification.ContractChanged, name: "to what its samples do not prove", change: func(of *patient) { of.samples = 38 },
+		want: remedy{Fix: certifyPair + " --samples 38", See: showRecord}},
+	{reason: certification.Expired, name: "of a contract whose samples do not prove it", change: func(of *patient) { of.samples = 38 },
+		want: remedy{Fix: certifyPair + " --samples 38", Or: "fallproof certify --requested --samples 38", See: showRecord}},
 	{reason: certification.ContractChanged, want: remedy{Fix: certifyPair, See: showRecord}},
 	{reason: certification.ProfileChanged, name: "without a record of this proof", change: func(of *patient) { of.record = nil },
 		want: remedy{Fix: certifyPair, See: "fallproof certifications list --contract support-triage --target sim/org/m"}},
@@ -175,7 +193,9 @@ var remedyRows = []struct {
 	{reason: certification.SourceNotAccepted, name: "this machine answered", change: warned("127.0.0.1 is this machine; where …"), want: remedy{
 		Fix:  "in fallproof.yaml: live_on_loopback: true under providers.sim, where a real model listens on this machine",
 		Then: certifyPair, Or: "in fallproof.yaml: server.accept_sources: [live, simulated]" + enough, See: showRecord}},
-	{reason: certification.SourceNotAccepted, name: "a replay", change: func(of *patient) { of.record.Source = providers.SourceReplay }, want: remedy{
+	{reason: certification.SourceNotAccepted, name: "a replay", change: func(of *patient) {
+		of.record.Source, of.declared = providers.SourceReplay, providers.SourceLive
+	}, want: remedy{
 		Fix: certifyPair, Or: "in fallproof.yaml: server.accept_sources: [live, replay]" + enough, See: showRecord}},
 	{reason: certification.SourceNotAccepted, name: "a replay of what this machine had answered", change: func(of *patient) {
 		of.record.Source, of.declared = providers.SourceReplay, providers.SourceLive
@@ -238,7 +258,7 @@ func TestEveryReasonHasARemedy(t *testing.T) {
 			of := patient{
 				contract: "support-triage", target: providers.Target{Provider: "sim", Model: "org/m"}, role: failover.RoleFallback, routed: true,
 				record:   &certification.Record{ID: shownID, Source: providers.SourceSimulated},
-				accepted: []providers.Source{providers.SourceLive},
+				accepted: []providers.Source{providers.SourceLive}, declared: providers.SourceSimulated,
 			}
 			if row.change != nil {
 				row.change(&of)

@@ -28,7 +28,7 @@ type remedy struct {
 // meanings says in words what each reason means.
 var meanings = map[certification.Reason]string{
 	certification.NoCertification:   "it was never certified for this contract",
-	certification.ReasonRejected:    "its newest judged certification rejected it",
+	certification.ReasonRejected:    "the newest certification that counts rejected it",
 	certification.ReasonInconcl:     "no run of it could be judged",
 	certification.Expired:           "its certification has expired",
 	certification.Revoked:           "its certification was revoked",
@@ -51,7 +51,7 @@ type patient struct {
 	declared providers.Source      // of the provider, in the configuration
 	accepted []providers.Source
 	routed   bool                   // the contract has a route
-	samples  int                    // a case, as the contract asks for them
+	samples  int                    // a case, that a certification takes where those of the contract prove too little; 0 = they do
 	changed  []certification.Change // since the pair was last certified
 	unfit    string                 // why nothing can be certified by the contract as it is; "" where something can
 	file     string                 // of the configuration, as it was named with --config; "" = not named
@@ -72,7 +72,7 @@ func remedyFor(reason certification.Reason, of patient) remedy {
 		r.See = cmp.Or(r.See, of.command("certifications list "+of.pair())) // no record is this proof's
 	case certification.Suspended, certification.Expired: // of both a new certification is requested
 		if of.role != failover.RoleOther {
-			r.Or = of.command("certify --requested") // takes the pairs of the routes
+			r.Or = of.command("certify --requested" + of.sampled()) // takes the pairs of the routes
 		}
 	case certification.ReasonInconcl:
 		of.judgeable(&r)
@@ -87,6 +87,9 @@ func remedyFor(reason certification.Reason, of patient) remedy {
 		r.Fix, r.See = of.configure("correct context_window of %s, or name another target in routes.%s.fallbacks", of.target, of.contract), ""
 	case certification.CircuitOpen:
 		r.Fix, r.See = fmt.Sprintf("wait: it is tried again after providers.%s.circuit.cool_down", of.target.Provider), ""
+	}
+	if of.outranks() && slices.Contains([]string{r.Fix, r.Then}, of.certify()) {
+		r.First, r.Or = of.live()+": its proof is live, which only a live record displaces", ""
 	}
 	if of.unfit != "" && (strings.HasPrefix(r.Fix, of.certify()) || r.Then == of.certify()) {
 		r.First, r.Or = fmt.Sprintf("mend the contract %s, by which nothing can be certified as it is: %s", of.contract, of.unfit), ""
@@ -125,7 +128,7 @@ func (of patient) otherSource(r *remedy) {
 		return of.configure("server.accept_sources: [%s]", strings.Join(words(append(slices.Clone(of.accepted), more)), ", "))
 	}
 	enough := ", where such proofs are enough"
-	elsewhere := of.configure("a base_url that leads to a live provider, and source: live, under providers.%s", of.target.Provider)
+	elsewhere := of.live()
 	switch {
 	case of.record == nil:
 		return
@@ -133,18 +136,29 @@ func (of patient) otherSource(r *remedy) {
 		r.Fix = accept(providers.SourceLive)
 		return
 	case of.record.Source == providers.SourceReplay: // whatever was recorded: a replay never becomes live, and a run without one may be
-		if of.declared == providers.SourceSimulated && !slices.Contains(of.accepted, providers.SourceSimulated) {
+		if of.declared == providers.SourceSimulated && !of.accepts(providers.SourceSimulated) {
 			r.Fix, r.Then = elsewhere, of.certify()
 		}
 		if certify.RecordedSimulated(*of.record) {
 			enough = ", where even a recording of no live provider is enough"
 		}
+	case of.replayed() != "": // what is recorded of the target will do
 	case certify.AnsweredByThisMachine(*of.record):
 		r.Fix, r.Then = of.configure("live_on_loopback: true under providers.%s, where a real model listens on this machine", of.target.Provider), of.certify()
 	case of.record.Source == providers.SourceSimulated:
 		r.Fix, r.Then = elsewhere, of.certify()
 	}
 	r.Or = accept(of.record.Source) + enough
+}
+
+// live says what makes the next certification one of a live provider.
+func (of patient) live() string {
+	return of.configure("a base_url that leads to a live provider, and source: live, under providers.%s", of.target.Provider)
+}
+
+// outranks reports whether a certification by the configuration as it is would leave the proof as it is.
+func (of patient) outranks() bool {
+	return of.record != nil && certification.Proof{Source: of.record.Source}.Outranks(of.declared)
 }
 
 // judgeable says what kept a run from being judged, and what would let the next one be.
@@ -198,7 +212,27 @@ func words(sources []providers.Source) []string {
 	return all
 }
 
-func (of patient) certify() string { return of.command("certify " + of.pair()) }
+// certify is the command that certifies the target. Where the service takes recorded answers, and none of what the
+// provider is declared to be, it is recorded ones that help.
+func (of patient) certify() string {
+	return of.command("certify " + of.pair() + of.sampled() + of.replayed())
+}
+
+func (of patient) sampled() string {
+	if of.samples == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" --samples %d", of.samples)
+}
+
+func (of patient) replayed() string {
+	if of.accepts(of.declared) || !of.accepts(providers.SourceReplay) || of.record != nil && of.record.Source == providers.SourceLive {
+		return ""
+	}
+	return " --replay cassettes"
+}
+
+func (of patient) accepts(source providers.Source) bool { return slices.Contains(of.accepted, source) }
 
 func (of patient) show() string {
 	if of.record == nil {

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/fallproof/fallproof/contracts/certification"
-	"github.com/fallproof/fallproof/contracts/statistics"
 	"github.com/fallproof/fallproof/providers"
 	"github.com/fallproof/fallproof/suites/certify"
 )
@@ -48,9 +47,6 @@ func caseLost(record certification.Record) (certification.Finding, bool) {
 // again is how another run may come to be judged. What would only happen again is mended first.
 func (of patient) again(record certification.Record) (fix, then, or string) {
 	why, _ := record.WhyInconclusive()
-	if why.Reason == certification.FindingTooFewSamples {
-		return of.certifyWith(record), "", ""
-	}
 	fix = of.certify()
 	if mend, ok := mends[cmp.Or(why.Cause, why.Reason)]; ok {
 		fix, then = mend(of), of.certify()
@@ -104,23 +100,4 @@ var mends = map[string]func(of patient) string{
 func elsewhere(of patient) string {
 	return of.configure("see what answered: the base_url under providers.%s may lead elsewhere, something in front of the model may have answered, or the account lacks a right",
 		of.target.Provider)
-}
-
-// certifyWith asks for as many samples as would have proven the record's thresholds, had all been good.
-func (of patient) certifyWith(record certification.Record) string {
-	most := 0
-	for _, d := range record.Dimensions {
-		if n, ok := statistics.SamplesNeeded(d.Threshold); ok && !d.Census {
-			most = max(most, n)
-		}
-	}
-	if record.SamplesPerCase == 0 || record.Planned < record.SamplesPerCase || most <= record.Planned {
-		return of.certify()
-	}
-	cases := record.Planned / record.SamplesPerCase
-	samples := statistics.PerCase(most, cases)
-	if samples <= of.samples {
-		return of.certify() // as the contract has it
-	}
-	return of.command(fmt.Sprintf("certify %s --samples %d", of.pair(), samples))
 }

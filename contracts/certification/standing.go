@@ -48,6 +48,12 @@ type Proof struct {
 	SuspendedAt     time.Time // zero = not suspended
 }
 
+// Outranks reports whether a record of a source leaves the proof as it is, whatever it says: only a live record displaces
+// a live one. What was recorded and what was simulated displace each other.
+func (p Proof) Outranks(source providers.Source) bool {
+	return p.Source == providers.SourceLive && source != providers.SourceLive
+}
+
 // Standing is all that is known about a key at one moment of the database's clock.
 type Standing struct {
 	Key    Key

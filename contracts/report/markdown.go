@@ -109,7 +109,7 @@ func (m *markdown) notes(r Report) {
 			continue
 		}
 		pair := fmt.Sprintf("- %s at %s: ", codeSpan(e.Record.Contract), codeSpan(e.Record.Target.String()))
-		for _, note := range notesMD(e.Record) {
+		for _, note := range notesMD(e) {
 			if m.maybe(heading + pair + note + "\n") {
 				heading = ""
 			}
@@ -117,9 +117,12 @@ func (m *markdown) notes(r Report) {
 	}
 }
 
-// notesMD are what changes no verdict: which checks could not be made, and the warnings.
-func notesMD(r certification.Record) []string {
-	var notes []string
+// notesMD are what changes no verdict: where the record comes from, which checks could not be made, and the warnings.
+func notesMD(e Entry) []string {
+	r, notes := e.Record, []string{}
+	if e.Remark != "" {
+		notes = append(notes, wordsMD(e.Remark))
+	}
 	for _, d := range r.Dimensions {
 		for _, f := range unverified(d) {
 			notes = append(notes, fmt.Sprintf("%s, %d × %s%s", wordsMD(words(d.Name)), f.Count, codeSpan(f.Reason), instanceMD(f)))
@@ -151,7 +154,7 @@ func reasonsMD(e Entry) string {
 			fmt.Fprintf(&text, "  - %d × %s%s\n", f.Count, codeSpan(f.Reason), instanceMD(f))
 		}
 	}
-	for _, note := range notesMD(e.Record) {
+	for _, note := range notesMD(e) {
 		fmt.Fprintf(&text, "- worth knowing: %s\n", note)
 	}
 	fmt.Fprintf(&text, "\nRecord %s\n", codeSpan(e.Record.ID))

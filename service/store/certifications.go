@@ -23,7 +23,7 @@ type Certifications interface {
 	// FinishRun appends the record and moves the proof, once per run: won is false where the run had
 	// its record already, which is then returned. Record's IssuedAt is set from the database's clock; ExpiresAt is
 	// validFor after the run began, so that no answer is older than that while the record counts. An inconclusive
-	// record never displaces a judged one, nor does one of a weaker source (live > replay > simulated). A record that
+	// record never displaces a judged one, nor does one that is not live a live one. A record that
 	// displaces another ends its suspension or revocation, unless its run had begun before that: then it ends nothing.
 	FinishRun(ctx context.Context, runID string, record certification.Record, validFor time.Duration) (stored certification.Record, won bool, err error)
 	// FinishRunWithEvidence is FinishRun of a run whose evidence is kept beside the record, in the same

@@ -3,67 +3,10 @@ package certify
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
-	"github.com/fallproof/fallproof/contracts/certification"
 	"github.com/fallproof/fallproof/providers"
-	"github.com/fallproof/fallproof/service/store"
 )
-
-// Earlier is a pair whose run had its record from somebody else, and what has become of that record
-// since.
-type Earlier struct {
-	Contract        string           `json:"contract"`
-	Target          providers.Target `json:"target"`
-	CertificationID string           `json:"certification_id"`
-	IssuedAt        time.Time        `json:"issued_at"`
-	Meanwhile       bool             `json:"finished_meanwhile"` // by another runner, while this one took part
-	Reasons         []string         `json:"reasons"`            // why a certified record does not stand any longer
-}
-
-// earlierOf reads what has become of the record that a pair's run had already.
-func earlierOf(ctx context.Context, kept store.Certifications, e Evidence) (Earlier, error) {
-	earlier := Earlier{
-		Contract: e.Record.Contract, Target: e.Record.Target, CertificationID: e.Record.ID,
-		IssuedAt: e.Record.IssuedAt, Meanwhile: !e.idle, Reasons: []string{},
-	}
-	if e.Record.Verdict != certification.Certified {
-		return earlier, nil
-	}
-	standings, err := kept.Standings(ctx, []certification.Key{e.Pair.key()})
-	if err != nil {
-		return earlier, err
-	}
-	earlier.Reasons = lapses(*e.Record, standings[0])
-	return earlier, nil
-}
-
-// lapses says why a certified record does not stand; empty where it does. Of a proof that another record
-// gives, only that is said: its reasons are not this record's.
-func lapses(record certification.Record, standing certification.Standing) []string {
-	if proof := standing.Proof; proof != nil && proof.CertificationID != record.ID {
-		return []string{fmt.Sprintf("displaced by record %s (%s, %s)", proof.CertificationID, proof.Verdict, proof.Source)}
-	}
-	reasons := []string{}
-	for _, reason := range standing.Reasons(certification.EverySource) {
-		reasons = append(reasons, string(reason))
-	}
-	return reasons
-}
-
-// line tells people that what they read was measured before.
-func (e Earlier) line() string {
-	at := e.IssuedAt.UTC().Format(time.RFC3339)
-	line := fmt.Sprintf("the run was finished at %s; nothing was called now, use another --run name for a new measurement", at)
-	if e.Meanwhile {
-		line = fmt.Sprintf("another runner finished the run at %s", at)
-	}
-	if len(e.Reasons) > 0 {
-		line += "; it does not count as certified any longer: " + strings.Join(e.Reasons, ", ")
-	}
-	return line
-}
 
 // SamplesError says that a run has taken other samples than are asked for.
 type SamplesError struct {

@@ -14,6 +14,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/fallproof/fallproof/contracts/certification"
+	"github.com/fallproof/fallproof/providers"
 	"github.com/fallproof/fallproof/service/store"
 	"github.com/fallproof/fallproof/suites/certify"
 )
@@ -31,7 +32,7 @@ func (w *world) concluded(name string, samples int, pairs ...certify.Pair) (cert
 	if err == nil {
 		document, err := os.ReadFile(options.JSON)
 		NewWithT(w.t).Expect(err).NotTo(HaveOccurred())
-		for _, e := range result.Earlier {
+		for _, e := range result.Remarks {
 			NewWithT(w.t).Expect(string(document)).To(ContainSubstring(`"certification_id": "` + e.CertificationID + `"`))
 		}
 	}
@@ -53,7 +54,7 @@ func TestFinishedRunIsShownForWhatItIsWorth(t *testing.T) {
 		{"displaced", func(g *WithT, w *world, pair certify.Pair, _ certification.Record) {
 			newer, _, err := w.concluded("tomorrow", 0, pair)
 			g.Expect(err).NotTo(HaveOccurred())
-			g.Expect(newer.Earlier).To(BeEmpty())
+			g.Expect(newer.Remarks).To(BeEmpty())
 		}, "displaced by record "},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -78,9 +79,60 @@ func TestFinishedRunIsShownForWhatItIsWorth(t *testing.T) {
 				return
 			}
 			g.Expect(again.ExitCode()).To(Equal(3))
-			g.Expect(text).To(ContainSubstring("does not count as certified any longer: " + row.why))
+			g.Expect(text).To(ContainSubstring("does not count as certified: " + row.why))
 			g.Expect(text).To(MatchRegexp(`sim/faithful +no longer certified\n`))
 			g.Expect(text).To(HaveSuffix("\n0 certified, 0 rejected, 0 inconclusive, 1 no longer certified\n"))
+		})
+	}
+}
+
+// A record that does not count is not announced as if it did, by the run that writes it no more than by a later look at it.
+func TestRecordThatDoesNotCountSaysSo(t *testing.T) {
+	for _, row := range []struct {
+		name      string
+		meantime  func(*WithT, *world, certify.Pair) // after the run was opened
+		exit      int
+		said, sum string
+	}{
+		{"its run had begun before the proof was revoked", func(g *WithT, w *world, pair certify.Pair) {
+			first, _, err := w.concluded("last night", 0, pair)
+			g.Expect(err).NotTo(HaveOccurred())
+			_, err = w.store.Revoke(w.t.Context(), first.Records[0].ID, "a test", "somebody")
+			g.Expect(err).NotTo(HaveOccurred())
+		}, 3, `it does not count as certified: its run had begun before certification \S+ was revoked; only a run that begins after it ends that`,
+			"0 certified, 0 rejected, 0 inconclusive, 1 no longer certified"},
+		{"a live record counts", func(g *WithT, w *world, pair certify.Pair) {
+			record, evidence := w.certify(pair, w.options())
+			record.Source = providers.SourceLive
+			_, _, err := w.store.FinishRun(w.t.Context(), evidence.Run.ID, record, time.Hour)
+			g.Expect(err).NotTo(HaveOccurred())
+		}, 0, `it decides no fallback: record \S+ counts, which is live, and only a live record displaces that`,
+			"1 certified, 0 rejected, 0 inconclusive"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g, w := NewWithT(t), newWorld(t)
+			pair := w.pair("support-triage", "faithful")
+			w.opened(pair, "tonight")
+			row.meantime(g, w, pair)
+			for range 2 {
+				options := w.options()
+				options.RunName, options.Pairs = "tonight", []certify.Pair{pair}
+				var out bytes.Buffer
+				options.Out = &out
+				folder := t.TempDir()
+				for name, path := range map[string]*string{"run.json": &options.JSON, "run.xml": &options.JUnit, "run.html": &options.HTML, "run.md": &options.Markdown} {
+					*path = filepath.Join(folder, name)
+				}
+				result, err := certify.Conclude(t.Context(), options)
+				g.Expect(err).NotTo(HaveOccurred())
+				g.Expect(result.ExitCode()).To(Equal(row.exit))
+				g.Expect(out.String()).To(MatchRegexp(row.said))
+				g.Expect(out.String()).To(HaveSuffix("\n" + row.sum + "\n"))
+				for _, path := range []string{options.JUnit, options.HTML, options.Markdown} {
+					g.Expect(string(read(t, path))).To(MatchRegexp(row.said), path)
+				}
+				g.Expect(string(read(t, options.JSON))).To(MatchRegexp(`"outranked_by": "\S+"|its run had begun before`))
+			}
 		})
 	}
 }
@@ -96,7 +148,7 @@ func TestExpiredRunIsNoProof(t *testing.T) {
 	again, text, err := w.concluded("tonight", 0, pair)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(again.ExitCode()).To(Equal(3))
-	g.Expect(text).To(ContainSubstring("any longer: expired\n"))
+	g.Expect(text).To(ContainSubstring("certified: expired\n"))
 }
 
 // A run keeps to the number of samples that it was started with; another one is refused before any pair
@@ -145,7 +197,7 @@ func TestRunThatTroubleEndedIsShown(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(again.Records).To(Equal(first.Records))
 	g.Expect(text).To(ContainSubstring("nothing was called now"))
-	g.Expect(text).NotTo(ContainSubstring("any longer"))
+	g.Expect(text).NotTo(ContainSubstring("does not count"))
 }
 
 // hearing calls heard when the text is written.

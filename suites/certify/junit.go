@@ -95,6 +95,9 @@ func junitOf(options Options, result Result) junitFile {
 	for _, record := range listed.Records {
 		pair := record.Contract + " at " + record.Target.String()
 		suite.Properties = append(suite.Properties, junitProperty{"record of " + pair, record.ID})
+		if remark := listed.remark(record.ID).line(); remark != "" {
+			suite.Out += pair + ": " + remark + "\n"
+		}
 		for _, line := range notes(record, report.Plain) {
 			suite.Out += pair + ": " + line + "\n"
 		}
@@ -146,11 +149,11 @@ func (s *junitSuite) count() {
 	}
 }
 
-// lapse is why a record of an earlier run does not count as certified any longer, "" where it does or never did.
+// lapse is why a certified record does not count, "" where it does or is none.
 func (r Result) lapse(record certification.Record) string {
-	e, ok := r.earlier(record.ID)
-	if !ok || len(e.Reasons) == 0 {
+	remark := r.remark(record.ID)
+	if len(remark.Reasons) == 0 {
 		return ""
 	}
-	return e.line()
+	return remark.line()
 }

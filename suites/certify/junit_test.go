@@ -116,7 +116,7 @@ func aRun() Result {
 			ID: "id-" + model, Contract: "invoices", Target: providers.Target{Provider: "p", Model: model},
 			Dimensions: dimensions, Verdict: certification.VerdictOf(dimensions), IssuedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("", 3600)),
 			Warnings: []certification.Finding{{Reason: "model_alias", Count: 1, Detail: model + " is served by m-2"}},
-		})
+		}, Remark{Finished: FinishedNow})
 	}
 	return result
 }
@@ -169,13 +169,13 @@ func TestJUnitOfWhatFailsAlone(t *testing.T) {
 func TestJUnitOfALapsedRecord(t *testing.T) {
 	g := NewWithT(t)
 	result := aRun()
-	result.Earlier = []Earlier{{CertificationID: "id-good", Reasons: []string{"revoked"}}, {CertificationID: "id-down", Reasons: []string{}}}
+	result.Remarks = []Remark{{CertificationID: "id-good", Reasons: []string{"revoked"}}, {CertificationID: "id-down", Reasons: []string{}}}
 	suite := junit(t, Options{FilterFailing: true}, result)
 	g.Expect([]int{suite.Tests, suite.Failures, suite.Skipped}).To(Equal([]int{6, 1, 4}))
 	for _, c := range suite.Cases {
 		if c.Class == "invoices at p/good" {
 			g.Expect(c.Skipped.Type).To(Equal("no longer certified"))
-			g.Expect(c.Skipped.Message).To(ContainSubstring("any longer: revoked"))
+			g.Expect(c.Skipped.Message).To(ContainSubstring("certified: revoked"))
 		}
 	}
 }

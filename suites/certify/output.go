@@ -33,8 +33,8 @@ type document struct {
 	Rejected       int                    `json:"rejected"`
 	Inconclusive   int                    `json:"inconclusive"`
 	Filtered       bool                   `json:"filtered"` // what is certified is left out of the lists; the counts are of the whole run
-	Lapsed         int                    `json:"lapsed"`   // certified by an earlier run, and standing no longer
-	Earlier        []Earlier              `json:"earlier"`  // pairs whose run had its record already
+	Lapsed         int                    `json:"lapsed"`   // certified, and standing no longer
+	Remarks        []Remark               `json:"remarks"`  // on the records that are not of now, or do not count
 	Unfit          []Unfit                `json:"unfit"`    // contracts by which nothing can be certified; the run did without them
 	Records        []certification.Record `json:"records"`
 }
@@ -51,7 +51,7 @@ func writeJSON(path string, options Options, result Result) error {
 		Run: result.RunName, HarnessVersion: options.Version,
 		Complete: result.Incomplete == "", Incomplete: result.Incomplete,
 		Certified: result.Certified, Rejected: result.Rejected, Inconclusive: result.Inconclusive,
-		Filtered: options.FilterFailing, Lapsed: result.Lapsed, Earlier: listed.Earlier, Unfit: result.Unfit, Records: listed.Records,
+		Filtered: options.FilterFailing, Lapsed: result.Lapsed, Remarks: listed.Remarks, Unfit: result.Unfit, Records: listed.Records,
 	}, jsontext.WithIndent("  "))
 	if err != nil {
 		return err

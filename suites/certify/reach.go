@@ -27,17 +27,33 @@ func warnOutOfReach(options Options) {
 
 // outOfReach is the most demanding threshold that perfect answers would not prove, in words; "" where there is none.
 func outOfReach(p Pair, options Options) string {
-	most := slices.MaxFunc(p.Contract.Thresholds.Sampled(), func(a, b contracts.Threshold) int { return cmp.Compare(a.Rate, b.Rate) })
+	most, needed := hardest(p.Contract)
 	cases, samples := len(p.Contract.Cases), samplesPerCase(p, options)
 	proven := statistics.LowerBound(cases*samples, cases*samples)
 	if proven >= most.Rate {
 		return ""
 	}
-	needed, _ := statistics.SamplesNeeded(most.Rate) // there is a number: else the contract would be unfit
-	remedy := fmt.Sprintf("--samples %d would do", statistics.PerCase(needed, cases))
-	if own := p.Contract.Sampling.Samples; own*cases >= needed {
-		remedy = fmt.Sprintf("the %d of the contract would do", own)
+	remedy := fmt.Sprintf("the %d of the contract would do", p.Contract.Sampling.Samples)
+	if more := SamplesLacking(p.Contract); more > 0 {
+		remedy = fmt.Sprintf("--samples %d would do", more)
 	}
 	return fmt.Sprintf("cases × samples, %d × %d, are %d perfect answers at most, which prove %s; %s asks for %v, and that takes %d; %s",
 		cases, samples, cases*samples, statistics.Shown(proven), most.Dimension, most.Rate, needed, remedy)
+}
+
+// SamplesLacking is how many samples of each case it takes to prove what a contract demands, where its own number is too
+// small for that, however good the answers are; 0 where it is not, or where no number proves it.
+func SamplesLacking(c *contracts.Contract) int {
+	_, needed := hardest(c)
+	if c.Sampling.Samples*len(c.Cases) >= needed {
+		return 0
+	}
+	return statistics.PerCase(needed, len(c.Cases))
+}
+
+// hardest is the threshold that takes the most answers, and how many; 0 where no number proves it, by which a contract is unfit.
+func hardest(c *contracts.Contract) (most contracts.Threshold, answers int) {
+	most = slices.MaxFunc(c.Thresholds.Sampled(), func(a, b contracts.Threshold) int { return cmp.Compare(a.Rate, b.Rate) })
+	answers, _ = statistics.SamplesNeeded(most.Rate)
+	return most, answers
 }

@@ -44,11 +44,8 @@ func reportOf(ctx context.Context, options Options, result Result) (report.Repor
 		shown.Notes = append(shown.Notes, unfit.notRun())
 	}
 	for _, record := range result.Records {
-		entry := report.Entry{Record: record}
-		if e, ok := result.earlier(record.ID); ok {
-			entry.Remark, entry.Lapse = e.line(), strings.Join(e.Reasons, ", ")
-		}
-		shown.Entries = append(shown.Entries, entry)
+		remark := result.remark(record.ID)
+		shown.Entries = append(shown.Entries, report.Entry{Record: record, Remark: remark.line(), Lapse: strings.Join(remark.Reasons, ", ")})
 	}
 	if options.FilterFailing {
 		shown = shown.Failing()
@@ -94,21 +91,20 @@ func WriteReport(path string, shown report.Report, write func(io.Writer, report.
 
 // stands reports whether a record is certified and was not found to have lapsed.
 func (r Result) stands(record certification.Record) bool {
-	e, ok := r.earlier(record.ID)
-	return record.Verdict == certification.Certified && (!ok || len(e.Reasons) == 0)
+	return record.Verdict == certification.Certified && len(r.remark(record.ID).Reasons) == 0
 }
 
 // failing is the result with only what is not certified; its counts are those of the whole run.
 func (r Result) failing() Result {
 	all := r
-	r.Records, r.Earlier = nil, nil
+	r.Records, r.Remarks = nil, nil
 	for _, record := range all.Records {
 		if all.stands(record) {
 			continue
 		}
 		r.Records = append(r.Records, record)
-		if e, ok := all.earlier(record.ID); ok {
-			r.Earlier = append(r.Earlier, e)
+		if remark := all.remark(record.ID); remark.any() {
+			r.Remarks = append(r.Remarks, remark)
 		}
 	}
 	return r

@@ -80,7 +80,7 @@ func TestReportsOfARun(t *testing.T) {
 	// The run again: nobody is called, and the reports of the records say so.
 	again, err := certify.Conclude(t.Context(), options)
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(again.Earlier).To(HaveLen(6))
+	g.Expect(again.Remarks).To(HaveLen(6))
 	g.Expect(meets(t, "certify.schema.json", read(t, options.JSON))).To(Succeed())
 	g.Expect(string(read(t, options.HTML))).To(ContainSubstring("nothing was called now"))
 }

@@ -31,10 +31,10 @@ type Result struct {
 	RunName                           string
 	Records                           []certification.Record
 	Certified, Rejected, Inconclusive int
-	Lapsed                            int       // records of an earlier run that say certified and stand no longer
-	Earlier                           []Earlier // the pairs whose run had its record already
-	Unfit                             []Unfit   // contracts by which nothing can be certified; the run did without them
-	Incomplete                        string    // why nothing was written; "" = the run is complete
+	Lapsed                            int      // records that say certified and stand no longer
+	Remarks                           []Remark // on the records that are not of now, or do not count
+	Unfit                             []Unfit  // contracts by which nothing can be certified; the run did without them
+	Incomplete                        string   // why nothing was written; "" = the run is complete
 }
 
 // ExitCode is 0 where all are certified, 1 where some are rejected, 2 where none is and a contract is unfit, 3 where
@@ -61,33 +61,28 @@ func (r Result) notRun() (pairs int) {
 	return pairs
 }
 
-// addEarlier counts a record for what it is worth now.
-func (r *Result) addEarlier(record certification.Record, earlier Earlier) {
-	r.Earlier = append(r.Earlier, earlier)
-	if len(earlier.Reasons) == 0 {
-		r.add(record)
-		return
-	}
-	r.Records = append(r.Records, record)
-	r.Lapsed++
-}
-
-// earlier finds what is said of a record of an earlier run.
-func (r Result) earlier(recordID string) (Earlier, bool) {
-	for _, e := range r.Earlier {
-		if e.CertificationID == recordID {
-			return e, true
+// remark finds what is said of a record; the zero Remark where nothing is.
+func (r Result) remark(recordID string) Remark {
+	for _, each := range r.Remarks {
+		if each.CertificationID == recordID {
+			return each
 		}
 	}
-	return Earlier{}, false
+	return Remark{Finished: FinishedNow}
 }
 
-func (r *Result) add(record certification.Record) {
+// add counts a record for what it is worth now.
+func (r *Result) add(record certification.Record, remark Remark) {
 	r.Records = append(r.Records, record)
-	switch record.Verdict {
-	case certification.Certified:
+	if remark.any() {
+		r.Remarks = append(r.Remarks, remark)
+	}
+	switch {
+	case len(remark.Reasons) > 0:
+		r.Lapsed++
+	case record.Verdict == certification.Certified:
 		r.Certified++
-	case certification.Rejected:
+	case record.Verdict == certification.Rejected:
 		r.Rejected++
 	default:
 		r.Inconclusive++
@@ -201,22 +196,24 @@ func finish(ctx context.Context, options Options, all []judged, result *Result) 
 }
 
 func (j judged) finish(ctx context.Context, options Options, result *Result) error {
-	if j.evidence.Record == nil {
+	record, finished := j.record, FinishedBefore
+	switch {
+	case j.evidence.Record == nil:
 		stored, won, err := options.Store.FinishRunWithEvidence(ctx, j.evidence.Run.ID, j.record, j.packed, j.evidence.Pair.Contract.ValidFor)
 		if err != nil {
 			return err
 		}
-		if won {
-			result.add(stored)
-			return nil
+		if record, finished = stored, FinishedMeanwhile; won {
+			finished = FinishedNow
 		}
-		j.record, j.evidence.Record = stored, &stored
+	case !j.evidence.idle:
+		finished = FinishedMeanwhile
 	}
-	earlier, err := earlierOf(ctx, options.Store, j.evidence)
+	remark, err := remarkOf(ctx, options.Store, j.evidence.Pair.key(), record, finished)
 	if err != nil {
 		return err
 	}
-	result.addEarlier(j.record, earlier)
+	result.add(record, remark)
 	return nil
 }
 

@@ -30,11 +30,7 @@ func writeSummary(options Options, result Result) error {
 			show = isolated
 		}
 		for _, record := range result.Records {
-			earlier := ""
-			if e, ok := result.earlier(record.ID); ok {
-				earlier = e.line()
-			}
-			figures(&text, record, earlier, show)
+			figures(&text, record, result.remark(record.ID).line(), show)
 		}
 		fmt.Fprintf(&text, "%d certified, %d rejected, %d inconclusive", result.Certified, result.Rejected, result.Inconclusive)
 		if result.Lapsed > 0 {
@@ -61,7 +57,7 @@ func matrix(text io.Writer, result Result) {
 	for _, r := range result.Records {
 		target := r.Target.String()
 		verdict := r.Verdict
-		if e, ok := result.earlier(r.ID); ok && len(e.Reasons) > 0 {
+		if len(result.remark(r.ID).Reasons) > 0 {
 			verdict = lapsed
 		}
 		verdicts[[2]string{target, r.Contract}] = verdict
@@ -88,10 +84,10 @@ func matrix(text io.Writer, result Result) {
 	_ = table.Flush() // into memory
 }
 
-func figures(text io.Writer, record certification.Record, earlier string, show func(string) string) {
+func figures(text io.Writer, record certification.Record, remark string, show func(string) string) {
 	fmt.Fprintf(text, "\n%s at %s: %s (record %s)\n", record.Contract, record.Target, record.Verdict, record.ID)
-	if earlier != "" {
-		fmt.Fprintf(text, "  %s\n", earlier)
+	if remark != "" {
+		fmt.Fprintf(text, "  %s\n", remark)
 	}
 	for _, d := range record.Dimensions {
 		if d.Status == certification.StatusPassed {

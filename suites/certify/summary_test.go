@@ -48,7 +48,7 @@ func summarised(options Options) string {
 		result.add(certification.Record{
 			ID: "id-" + one.model, Contract: one.contract, Target: providers.Target{Provider: "p", Model: one.model},
 			Dimensions: one.dimensions, Verdict: certification.VerdictOf(one.dimensions), Warnings: one.warnings,
-		})
+		}, Remark{Finished: FinishedNow})
 	}
 	if err := writeSummary(options, result); err != nil {
 		panic(err)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/fallproof/fallproof/contracts/certification"
+	"github.com/fallproof/fallproof/providers"
 	"github.com/fallproof/fallproof/service/store"
 )
 
@@ -125,13 +126,13 @@ func asksForAny(ctx context.Context, tx Tx, request store.Request, keys []certif
 	return false, nil
 }
 
-// answered reports whether another edition of what a request asks for was judged by a run that began after it, from a source
-// no weaker than the request's record.
+// answered reports whether another edition of what a request asks for was judged by a run that began after it: a live one, where the
+// request's record is live.
 func answered(ctx context.Context, tx Tx, request store.Request, by certification.Key) (bool, error) {
 	runs, err := collect(ctx, tx, scanText, `SELECT r.id FROM certification_records r JOIN certification_runs n ON n.id = r.run_id
 		WHERE r.proof_digest = $1 AND r.target = $2 AND r.verdict <> $3 AND n.started_at >= $4
-		AND r.source <= (SELECT source FROM certification_records WHERE id = $5) LIMIT 1`,
-		by.ProofDigest, by.Target.String(), string(certification.Inconclusive), at(request.RequestedAt), request.CertificationID)
+		AND (r.source = $6 OR NOT EXISTS (SELECT 1 FROM certification_records WHERE id = $5 AND source = $6)) LIMIT 1`, by.ProofDigest, by.Target.String(),
+		string(certification.Inconclusive), at(request.RequestedAt), request.CertificationID, string(providers.SourceLive))
 	return len(runs) > 0, err
 }
 

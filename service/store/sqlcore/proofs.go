@@ -8,7 +8,7 @@ import (
 	"github.com/fallproof/fallproof/contracts/certification"
 )
 
-// moveProof makes a judged record the one that counts, unless a stronger source stands. begun is when the
+// moveProof makes a judged record the one that counts, unless it is outranked. begun is when the
 // record's run was opened.
 func (c *Core) moveProof(ctx context.Context, tx Tx, r certification.Record, begun time.Time) error {
 	if err := c.lockProofs(ctx, tx); err != nil {
@@ -20,7 +20,7 @@ func (c *Core) moveProof(ctx context.Context, tx Tx, r certification.Record, beg
 		return err
 	}
 	was := standing.Proof
-	if was != nil && strength[was.Source] > strength[r.Source] {
+	if was != nil && was.Outranks(r.Source) {
 		return nil
 	}
 	ended := certification.Event{}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -182,11 +183,8 @@ func scanProof(rows Rows) (certification.Proof, error) {
 	return proof, proof.Target.UnmarshalText([]byte(target))
 }
 
-// strength orders sources: a record of a weaker one never displaces the proof of a stronger one.
-var strength = map[providers.Source]int{providers.SourceSimulated: 1, providers.SourceReplay: 2, providers.SourceLive: 3}
-
 func validSource(source providers.Source) error {
-	if strength[source] == 0 {
+	if !slices.Contains(certification.EverySource, source) {
 		return fmt.Errorf("source %q is none of live, replay, simulated", source)
 	}
 	return nil

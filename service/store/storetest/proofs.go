@@ -15,7 +15,7 @@ import (
 var proofs = []behaviour{
 	{"a proof stands, and each way of falling has its reason", proofReasons},
 	{"an inconclusive record never displaces a judged one, a rejection does at once", displacing},
-	{"a weaker source never displaces a stronger one", sources},
+	{"a record that is not live never displaces a live one", sources},
 	{"a changed contract or profile is told from never certified", changed},
 	{"a revocation is kept, repeated without effect, and ended only by a new record", revoking},
 	{"records are listed in pages, newest first, by contract and target", recordPages},
@@ -56,6 +56,10 @@ func displacing(w *world) {
 func sources(w *world) {
 	w.judge(fallback, certification.Certified, providers.SourceSimulated, time.Hour)
 	w.Expect(w.reasons(fallback)).To(HaveExactElements(certification.SourceNotAccepted))
+	for _, source := range []providers.Source{providers.SourceReplay, providers.SourceSimulated, providers.SourceReplay} {
+		id := w.judge(fallback, certification.Certified, source, time.Hour).ID
+		w.Expect(w.standing(fallback).Proof.CertificationID).To(Equal(id), "recorded and simulated answers displace each other")
+	}
 	w.certify(fallback)
 	w.judge(fallback, certification.Rejected, providers.SourceSimulated, time.Hour)
 	w.judge(fallback, certification.Rejected, providers.SourceReplay, time.Hour)

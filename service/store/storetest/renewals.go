@@ -15,6 +15,7 @@ var renewals = []behaviour{
 	{"a record whose run had begun before the suspension does not end it", carriedOver},
 	{"a request stays open until a judged record that counts", requestsStayOpen},
 	{"a request from before an edit asks for what was edited, until that is judged", editedSince},
+	{"what asks for recorded answers is done by simulated ones too", recordedSince},
 	{"a run that had begun before a proof ended ends no revocation, and outdoes no newer run", outdated},
 	{"a revocation of a suspended proof keeps both", revokedAndSuspended},
 	{"an end of validity is announced once, and asked to be renewed", expiryIsAnnounced},
@@ -129,7 +130,7 @@ func editedSince(w *world) {
 	edited.ProofDigest = "proof-edited-again"
 	w.judgeKey(edited, certification.Certified, providers.SourceReplay, time.Hour)
 	w.judgeKey(edited, certification.Inconclusive, providers.SourceLive, time.Hour)
-	w.Expect(asked()).To(HaveLen(1), "another contract's, another target's, a weaker one, one that was not judged")
+	w.Expect(asked()).To(HaveLen(1), "another contract's, another target's, one that is not live, one that was not judged")
 	w.judgeKey(edited, certification.Certified, providers.SourceLive, time.Hour)
 	w.Expect(asked()).To(BeEmpty())
 	other.ProofDigest, elsewhere.ProofDigest = "proof-never-seen", "proof-never-seen" // nothing of them was judged that could answer
@@ -140,6 +141,27 @@ func editedSince(w *world) {
 	w.Expect(w.requests(primary)).To(HaveLen(1), "and so does what is asked of it, for those who still have it or come back to it")
 	w.certifyAs(primary, []string{"large-2"}, nil)
 	w.Expect(w.requests(primary)).To(BeEmpty())
+}
+
+// recordedSince: what asks for a certification of recorded answers is done by simulated ones, and by live ones too.
+func recordedSince(w *world) {
+	for _, source := range []providers.Source{providers.SourceSimulated, providers.SourceReplay, providers.SourceLive} {
+		w.finishRun(w.openRunFor(w.key(primary)), w.key(primary), certification.Record{
+			Verdict: certification.Certified, Source: providers.SourceReplay, ServedModels: []string{"large-1"},
+		}, time.Hour)
+		w.apply(w.watched(w.create().Attempt.Ref, tolerant, "large-2", ""))
+		edited := w.key(primary)
+		edited.ProofDigest = fresh("proof")
+		asked := func() []store.Request {
+			found, err := w.Store.Requests(w.ctx, []certification.Key{edited})
+			w.Expect(err).NotTo(HaveOccurred())
+			return found
+		}
+		w.Expect(asked()).To(HaveLen(1), source)
+		w.later()
+		w.judgeKey(edited, certification.Certified, source, time.Hour)
+		w.Expect(asked()).To(BeEmpty(), source)
+	}
 }
 
 func revokedAndSuspended(w *world) {

@@ -1,0 +1,111 @@
+package certify
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/fallproof/fallproof/contracts/certification"
+	"github.com/fallproof/fallproof/providers"
+	"github.com/fallproof/fallproof/service/store"
+)
+
+// Finished says by whom, and when, a record was written.
+type Finished string
+
+const (
+	FinishedNow       Finished = "now"
+	FinishedMeanwhile Finished = "meanwhile" // by another runner, while this one took part
+	FinishedBefore    Finished = "before"    // before this runner did anything
+)
+
+// Remark is what has to be known of a record beside its verdict: it is not of now, or it does not count.
+type Remark struct {
+	Contract        string           `json:"contract"`
+	Target          providers.Target `json:"target"`
+	CertificationID string           `json:"certification_id"`
+	IssuedAt        time.Time        `json:"issued_at"`
+	Finished        Finished         `json:"finished"`
+	Reasons         []string         `json:"reasons"`               // why a certified record does not stand
+	OutrankedBy     string           `json:"outranked_by,omitzero"` // the live record that counts in the place of this one, which is none
+}
+
+// remarkOf reads what a record is worth in the store as it is now.
+func remarkOf(ctx context.Context, kept store.Certifications, key certification.Key, record certification.Record, finished Finished) (Remark, error) {
+	remark := Remark{
+		Contract: record.Contract, Target: record.Target, CertificationID: record.ID,
+		IssuedAt: record.IssuedAt, Finished: finished, Reasons: []string{},
+	}
+	if record.Verdict == certification.Inconclusive {
+		return remark, nil
+	}
+	standings, err := kept.Standings(ctx, []certification.Key{key})
+	if err != nil {
+		return remark, err
+	}
+	if proof := standings[0].Proof; proof != nil && proof.CertificationID != record.ID && proof.Outranks(record.Source) {
+		remark.OutrankedBy = proof.CertificationID
+		return remark, nil
+	}
+	if record.Verdict != certification.Certified {
+		return remark, nil
+	}
+	stored, err := kept.Record(ctx, record.ID)
+	remark.Reasons = lapses(stored, standings[0])
+	return remark, err
+}
+
+// lapses says why a certified record does not stand; empty where it does. Of a proof that another record
+// gives, only that is said: its reasons are not this record's.
+func lapses(record store.StoredRecord, standing certification.Standing) []string {
+	if why := outdated(record); why != "" {
+		return []string{why}
+	}
+	if proof := standing.Proof; proof != nil && proof.CertificationID != record.ID {
+		return []string{fmt.Sprintf("displaced by record %s (%s, %s)", proof.CertificationID, proof.Verdict, proof.Source)}
+	}
+	reasons := []string{}
+	for _, reason := range standing.Reasons(certification.EverySource) {
+		reasons = append(reasons, string(reason))
+	}
+	return reasons
+}
+
+// outdated says that a record shows nothing of its target since that was suspended or revoked; "" where it does, or did
+// until another displaced it.
+func outdated(record store.StoredRecord) (why string) {
+	for _, event := range record.Events {
+		switch {
+		case event.Type == certification.EventDisplaced:
+			return ""
+		case event.Type == certification.EventSuspended && event.Cause == certification.CauseCarriedOver:
+			why = event.Detail
+		}
+	}
+	return why
+}
+
+// any reports whether there is something to be known.
+func (r Remark) any() bool {
+	return r.Finished != FinishedNow || len(r.Reasons) > 0 || r.OutrankedBy != ""
+}
+
+// line is all of it for people.
+func (r Remark) line() string {
+	var said []string
+	switch at := r.IssuedAt.UTC().Format(time.RFC3339); r.Finished {
+	case FinishedBefore:
+		said = append(said, fmt.Sprintf("the run was finished at %s; nothing was called now, use another --run name for a new measurement", at))
+	case FinishedMeanwhile:
+		said = append(said, fmt.Sprintf("another runner finished the run at %s", at))
+	case FinishedNow:
+	}
+	if len(r.Reasons) > 0 {
+		said = append(said, "it does not count as certified: "+strings.Join(r.Reasons, ", "))
+	}
+	if r.OutrankedBy != "" {
+		said = append(said, fmt.Sprintf("it decides no fallback: record %s counts, which is live, and only a live record displaces that", r.OutrankedBy))
+	}
+	return strings.Join(said, "; ")
+}

@@ -154,13 +154,17 @@ func (p *program) judged(ctx context.Context, c *config.Config, s store.Store, c
 		of.unfit = certify.WhyUnfit(contract, p.command)
 	}
 	if slices.Contains(v.Reasons, certification.ContractChanged) || slices.Contains(v.Reasons, certification.ProfileChanged) {
-		if of.changed, err = changedParts(ctx, c, s, contract, target); err != nil {
+		if err := of.beforeTheChange(ctx, c, s, contract); err != nil {
 			return verdict{}, err
 		}
 	}
 	if slices.Contains(v.Reasons, certification.ReasonInconcl) {
-		if of.unjudged, err = newest(ctx, s, contract.Name, target, certification.Inconclusive); err != nil {
+		unjudged, err := newest(ctx, s, contract.Name, target, certification.Inconclusive)
+		if err != nil {
 			return verdict{}, err
+		}
+		if unjudged != nil {
+			of.unjudged = &unjudged.Record
 		}
 	}
 	for _, reason := range v.Reasons {
@@ -170,23 +174,30 @@ func (p *program) judged(ctx context.Context, c *config.Config, s store.Store, c
 	return v, nil
 }
 
-// changedParts is what is not what it was when the pair was last certified.
-func changedParts(ctx context.Context, c *config.Config, s store.Store, contract *contracts.Contract, target providers.Target) ([]certification.Change, error) {
-	before, err := newest(ctx, s, contract.Name, target, certification.Certified)
+// beforeTheChange finds what is not what it was when the pair was last certified, and what had ended that proof already:
+// the change does not mend it.
+func (of *patient) beforeTheChange(ctx context.Context, c *config.Config, s store.Store, contract *contracts.Contract) error {
+	before, err := newest(ctx, s, of.contract, of.target, certification.Certified)
 	if err != nil || before == nil {
-		return nil, err
+		return err
 	}
-	profile, _ := c.Profile(target)
-	now := certify.Pair{Contract: contract, Target: target, Profile: profile, Scrub: c.Scrubber()}
-	return certification.ChangedParts(before.Parts, now.Parts()), nil
+	profile, _ := c.Profile(of.target)
+	now := certify.Pair{Contract: contract, Target: of.target, Profile: profile, Scrub: c.Scrubber()}
+	of.changed = certification.ChangedParts(before.Parts, now.Parts())
+	for _, event := range before.Events {
+		if event.Type == certification.EventSuspended || event.Type == certification.EventRevoked {
+			of.ended = append(of.ended, event)
+		}
+	}
+	return nil
 }
 
 // newest is the newest record of a pair with this verdict; nil where there is none.
-func newest(ctx context.Context, s store.Store, contract string, target providers.Target, verdict certification.Verdict) (*certification.Record, error) {
-	var found *certification.Record
+func newest(ctx context.Context, s store.Store, contract string, target providers.Target, verdict certification.Verdict) (*store.StoredRecord, error) {
+	var found *store.StoredRecord
 	err := eachRecord(ctx, s, contract, target, func(r store.StoredRecord) bool {
 		if r.Verdict == verdict {
-			found = &r.Record
+			found = &r
 		}
 		return found == nil
 	})

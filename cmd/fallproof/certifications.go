@@ -115,9 +115,9 @@ func orNull(text string) any {
 	return text
 }
 
-func missingRecord(id string, err error) error {
+func (p *program) missingRecord(id string, err error) error {
 	if errors.Is(err, store.ErrNotFound) {
-		return failed(fmt.Errorf("no certification has the id %q; `fallproof certifications list` has them all", id))
+		return failed(fmt.Errorf("no certification has the id %q; `%s` has them all", id, p.command("certifications list")))
 	}
 	return failed(err)
 }
@@ -158,13 +158,13 @@ func (p *program) certificationsRevokeCommand() *cobra.Command {
 func (p *program) revokeRecord(ctx context.Context, s store.Store, id, reason string) error {
 	before, err := s.Record(ctx, id)
 	if err != nil {
-		return missingRecord(id, err)
+		return p.missingRecord(id, err)
 	}
 	who, where := operator()
 	by := "cli:" + who + "@" + where
 	record, err := s.Revoke(ctx, id, reason, by)
 	if err != nil {
-		return missingRecord(id, err)
+		return p.missingRecord(id, err)
 	}
 	overtaken := record.RevokedReason != reason || record.RevokedBy != by // by somebody in between
 	if !before.RevokedAt.IsZero() || overtaken {

@@ -32,7 +32,7 @@ func (p *program) certificationsDiffCommand() *cobra.Command {
 				}
 				at = parsed
 			case len(args) != 2 || contract != "" || target != "":
-				return usagef("want two records, or --contract and --target")
+				return usagef("want two records, the older one first, or --contract and --target")
 			}
 			return p.withStore(cmd.Context(), nil, func(_ *config.Config, s store.Store) error {
 				before, after, err := p.toCompare(cmd.Context(), s, args, contract, at)
@@ -61,7 +61,7 @@ func (p *program) toCompare(ctx context.Context, s store.Store, ids []string, co
 		for i, id := range ids {
 			record, err := s.Record(ctx, id)
 			if err != nil {
-				return before, after, missingRecord(id, err)
+				return before, after, p.missingRecord(id, err)
 			}
 			found[i] = record.Record
 		}

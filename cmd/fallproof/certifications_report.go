@@ -28,7 +28,7 @@ func (p *program) certificationsReportCommand() *cobra.Command {
 				return usage(err)
 			}
 			return p.withStore(cmd.Context(), nil, func(c *config.Config, s store.Store) error {
-				shown, err := reportOf(cmd.Context(), c, s, args)
+				shown, err := p.reportOf(cmd.Context(), c, s, args)
 				if err != nil {
 					return err
 				}
@@ -56,7 +56,7 @@ func (p *program) certificationsReportCommand() *cobra.Command {
 }
 
 // reportOf reads the records that are named, each with its evidence and what has become of it.
-func reportOf(ctx context.Context, c *config.Config, s store.Store, ids []string) (report.Report, error) {
+func (p *program) reportOf(ctx context.Context, c *config.Config, s store.Store, ids []string) (report.Report, error) {
 	shown := report.Report{Title: fmt.Sprintf("%d certification records", len(ids))}
 	if len(ids) == 1 {
 		shown.Title = "certification record " + ids[0]
@@ -65,7 +65,7 @@ func reportOf(ctx context.Context, c *config.Config, s store.Store, ids []string
 	for i, id := range ids {
 		record, err := s.Record(ctx, id)
 		if err != nil {
-			return shown, missingRecord(id, err)
+			return shown, p.missingRecord(id, err)
 		}
 		records[i] = record
 	}

@@ -38,7 +38,7 @@ type shownRecord struct {
 func (p *program) showRecord(ctx context.Context, c *config.Config, s store.Store, id string, asJSON bool) error {
 	record, err := s.Record(ctx, id)
 	if err != nil {
-		return missingRecord(id, err)
+		return p.missingRecord(id, err)
 	}
 	since, err := sinceCertified(ctx, s, record)
 	if err != nil {
@@ -90,7 +90,9 @@ func (p *program) describe(r store.StoredRecord, worth worth) string {
 	line("source", string(r.Source))
 	line("run", fmt.Sprintf("%s by %s on %s, harness %s", r.RunName, r.RunBy, r.RunOn, r.HarnessVersion))
 	line("issued", stamp(r.IssuedAt))
-	line("expires", stamp(r.ExpiresAt))
+	if r.Verdict == certification.Certified {
+		line("expires", stamp(r.ExpiresAt))
+	}
 	if !r.RevokedAt.IsZero() {
 		line("revoked", fmt.Sprintf("%s by %s: %s", stamp(r.RevokedAt), r.RevokedBy, r.RevokedReason))
 	}

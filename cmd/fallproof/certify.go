@@ -154,7 +154,7 @@ func (p *program) certify(ctx context.Context, s store.Store, pairs []certify.Pa
 	var stale *certify.StaleError
 	switch {
 	case err == nil:
-		if err := p.tellWhoAnsweredBefore(ctx, s, result.Records); err != nil {
+		if err := p.tellWhatChanged(ctx, s, result.Records); err != nil {
 			return err
 		}
 		return exit(result.ExitCode())

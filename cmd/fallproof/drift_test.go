@@ -85,7 +85,7 @@ const substituteConfig = `
 server: {accept_sources: [simulated]}
 store: {url: "sqlite:records.db"}
 providers:
-  sim: {base_url: "%s", source: simulated, models: {renamed: {}}}
+  sim: {base_url: "%s", source: simulated, models: {renamed: {%s}}}
 routes:
   support-triage: {primary: sim/renamed}
 `
@@ -94,13 +94,19 @@ routes:
 func TestASubstituteIsNotCertifiedWithoutAWord(t *testing.T) {
 	terminal := newTerminal(t)
 	base, _ := terminal.background("simulate", "--listen", "127.0.0.1:0")
-	terminal.write("fallproof.yaml", fmt.Sprintf(substituteConfig, base))
+	terminal.write("fallproof.yaml", fmt.Sprintf(substituteConfig, base, ""))
 	s := terminal.shelf()
 	before := s.put("renamed", certification.Certified, time.Hour, func(r *certification.Record) {
 		r.Source, r.ServedModels = providers.SourceSimulated, []string{"renamed"}
 	})
 	s.answers("renamed", "renamed-previous")
 	s.Expect(s.run("can-failover", "--contract", "support-triage", "--to", "sim/renamed").stdout).To(gomega.ContainSubstring("suspended"))
+
+	terminal.write("fallproof.yaml", fmt.Sprintf(substituteConfig, base, "context_window: 9000"))
+	s.Expect(s.run("can-failover", "--contract", "support-triage", "--to", "sim/renamed").stdout).To(gomega.And(
+		gomega.MatchRegexp(`profile_changed: .*certified; it was suspended before, which the change does not mend: .*served_model_changed: "renamed-previous" served`),
+		gomega.ContainSubstring("or:   fallproof certify --requested\n")))
+	terminal.write("fallproof.yaml", fmt.Sprintf(substituteConfig, base, ""))
 
 	code, output := s.certify("--requested", "--run", "again")
 	s.Expect(code).To(gomega.Equal(exitOK), output)
@@ -115,4 +121,8 @@ func TestASubstituteIsNotCertifiedWithoutAWord(t *testing.T) {
 	s.Expect(code).To(gomega.Equal(exitOK), output)
 	s.Expect(output).To(gomega.ContainSubstring("warning: model_alias: "))
 	s.Expect(output).NotTo(gomega.ContainSubstring("since it was last certified"), "the same as then")
+
+	terminal.write("fallproof.yaml", fmt.Sprintf(substituteConfig, base, "context_window: 9000"))
+	_, output = s.certify("--run", "another profile")
+	s.Expect(output).To(gomega.MatchRegexp(`since it was last certified \(.*\):\n(  .*\n)*  profile: context_window: 0 → 9000\n`))
 }

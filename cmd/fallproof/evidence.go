@@ -24,7 +24,7 @@ func (p *program) certificationsEvidenceCommand() *cobra.Command {
 			"  fallproof certifications evidence 0197b1c4-0000-7000-8000-000000000000 | sha256sum",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.withStore(cmd.Context(), nil, func(_ *config.Config, s store.Store) error {
-				text, err := evidenceOf(cmd.Context(), s, args[0])
+				text, err := p.evidenceOf(cmd.Context(), s, args[0])
 				if err != nil {
 					return err
 				}
@@ -43,10 +43,10 @@ func (p *program) certificationsEvidenceCommand() *cobra.Command {
 }
 
 // evidenceOf is the document that a record names, byte for byte.
-func evidenceOf(ctx context.Context, s store.Store, id string) ([]byte, error) {
+func (p *program) evidenceOf(ctx context.Context, s store.Store, id string) ([]byte, error) {
 	record, err := s.Record(ctx, id)
 	if err != nil {
-		return nil, missingRecord(id, err)
+		return nil, p.missingRecord(id, err)
 	}
 	if record.Evidence == nil {
 		return nil, failed(fmt.Errorf("no evidence is kept beside certification %q", id))

@@ -53,6 +53,7 @@ type patient struct {
 	routed   bool                   // the contract has a route
 	samples  int                    // a case, that a certification takes where those of the contract prove too little; 0 = they do
 	changed  []certification.Change // since the pair was last certified
+	ended    []certification.Event  // how that proof had ended before: suspended, revoked
 	unfit    string                 // why nothing can be certified by the contract as it is; "" where something can
 	file     string                 // of the configuration, as it was named with --config; "" = not named
 }
@@ -68,12 +69,13 @@ func remedyFor(reason certification.Reason, of patient) remedy {
 	case certification.ContractChanged, certification.ProfileChanged:
 		r.Meaning += changedSince(of.changed, map[certification.Reason]string{
 			certification.ContractChanged: "contract: ", certification.ProfileChanged: "profile: ",
-		}[reason])
+		}[reason]) + endedBefore(of.ended)
+		if suspended := func(e certification.Event) bool { return e.Type == certification.EventSuspended }; slices.ContainsFunc(of.ended, suspended) {
+			r.Or = of.requested()
+		}
 		r.See = cmp.Or(r.See, of.command("certifications list "+of.pair())) // no record is this proof's
 	case certification.Suspended, certification.Expired: // of both a new certification is requested
-		if of.role != failover.RoleOther {
-			r.Or = of.command("certify --requested" + of.sampled()) // takes the pairs of the routes
-		}
+		r.Or = of.requested()
 	case certification.ReasonInconcl:
 		of.judgeable(&r)
 	case certification.SourceNotAccepted:
@@ -119,6 +121,22 @@ func changedSince(all []certification.Change, of string) string {
 		said = append(said, fmt.Sprintf("and %d more", more))
 	}
 	return ": " + strings.Join(said, "; ")
+}
+
+// endedBefore says how the proof ended that there was before a change.
+func endedBefore(events []certification.Event) (said string) {
+	for _, event := range events {
+		said += fmt.Sprintf("; it was %s before, which the change does not mend: %s", event.Type, happened(event))
+	}
+	return said
+}
+
+// requested is the command that certifies whatever is asked for; "" for a pair outside the routes, of which it takes none.
+func (of patient) requested() string {
+	if of.role == failover.RoleOther {
+		return ""
+	}
+	return of.command("certify --requested" + of.sampled())
 }
 
 // otherSource says how a proof comes about whose source is accepted. What answered decides that: this machine,

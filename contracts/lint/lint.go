@@ -65,6 +65,9 @@ func Examine(c *contracts.Contract) Report {
 	sound := l.expected(checker, program)
 	var worth *mutation.Report
 	if sound {
+		if checker.DescribesObject() {
+			l.keys()
+		}
 		worth = l.mutation(checker, program)
 	}
 	if sound && worth.Passed() {

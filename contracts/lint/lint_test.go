@@ -120,6 +120,14 @@ func TestLint(t *testing.T) {
 		{"check that errs on its own expected answer", []string{"input.a + input.b", "input.x + input.b"}, []string{
 			`contract.yaml:12: error: check "adds up" refuses the expected answers of all 2 cases that have one: it cannot be evaluated: no such key: x`,
 		}},
+		{"key that is misspelt where nothing reaches it", []string{"output == expected}", "(output == expected || output.ttoal.x == expected.ttl)}"}, []string{
+			`contract.yaml:13: warning: check "as expected" reads output.ttoal: no answer has such a key, by the schema`,
+			`contract.yaml:13: warning: check "as expected" reads expected.ttl: no answer has such a key, by the schema`,
+		}},
+		{"key that is misspelt behind has()", []string{"output.total == input.a + input.b", "output.total == input.a + input.b && (!has(output.ttl) || output.ttl == 0) && !has(input.c)"}, []string{
+			`contract.yaml:12: warning: check "adds up" reads output.ttl: no answer has such a key, by the schema`,
+			`contract.yaml:12: warning: check "adds up" reads input.c: no case's input has that`,
+		}},
 		{"expected answer that breaks the schema", []string{"{total: 0.3}", `{total: "0.3"}`, "output.total == input.a + input.b", "num(output.total) > 0"}, []string{
 			`cases/one.yaml: error: expected answer: schema_violation at "/total": expected number, but got string`,
 		}},

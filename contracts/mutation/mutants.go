@@ -128,7 +128,40 @@ func ascending(array []any) {
 // Knows reports whether an answer may have something at a place, in which * stands for any index: the schema leads there by
 // the usual keywords, or an expected answer has it.
 func Knows(c *contracts.Contract, place string) bool {
-	s := newSource(c, nil)
+	return newSource(c, nil).knows(place)
+}
+
+func (s *source) knows(place string) bool {
+	return len(s.donors[place]) > 0 || len(s.nodes(s.schema, pathOf(place), 0)) > 0
+}
+
+// furtherKeys are keywords that may name keys otherwise than properties does.
+var furtherKeys = []string{"patternProperties", "if", "dependentSchemas", "$dynamicRef"}
+
+// Excludes reports whether no answer that fits the schema has the key that a place names, though one may have what the key
+// is asked of: that names its keys, and is closed to others.
+func Excludes(c *contracts.Contract, place string) bool {
+	s, above := newSource(c, nil), pathOf(place)
+	if s.knows(place) || len(above) == 0 {
+		return false
+	}
+	root, closed := len(above) == 1, false
+	for _, node := range s.nodes(s.schema, above[:len(above)-1], 0) {
+		if slices.ContainsFunc(furtherKeys, func(keyword string) bool { return node[keyword] != nil }) {
+			return false
+		}
+		if node["properties"] == nil {
+			continue
+		}
+		if node["additionalProperties"] != false && !root { // an answer itself has no key that is not named
+			return false
+		}
+		closed = true
+	}
+	return closed
+}
+
+func pathOf(place string) path {
 	var at path
 	for _, step := range strings.Split(place, "/")[1:] {
 		if step == "*" {
@@ -137,7 +170,7 @@ func Knows(c *contracts.Contract, place string) bool {
 		}
 		at = at.key(value.Token(step))
 	}
-	return len(s.donors[place]) > 0 || len(s.nodes(s.schema, at, 0)) > 0
+	return at
 }
 
 // Reordered is an expected answer with every array turned around of which the contract says that its order means

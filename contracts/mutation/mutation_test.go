@@ -229,3 +229,36 @@ func TestShipped(t *testing.T) {
 		g.Expect(report.ByRules).To(BeNumerically(">", 0))
 	}
 }
+
+// A key is excluded only where it is certain that no answer has it.
+func TestExcludedKeys(t *testing.T) {
+	const closed = `{"type": "object", "properties": {"a": {}}, "additionalProperties": false}`
+	for _, row := range []struct {
+		schema, place string
+		want          bool
+	}{
+		{`{}`, "", false},
+		{`{}`, "/v", false},
+		{`{}`, "/w", true},
+		{`{}`, "/note", false},
+		{`{}`, "/v/b", false},
+		{closed, "/v/a", false},
+		{closed, "/v/b", true},
+		{closed, "/v/a/b", false},
+		{closed, "/v/c", false}, // a case expects it
+		{`{"properties": {"a": {}}}`, "/v/b", false},
+		{`{"additionalProperties": false}`, "/v/b", false},
+		{`{"type": "array", "items": ` + closed + `}`, "/v/*/b", true},
+		{`{"type": "array", "items": ` + closed + `}`, "/v/*/a", false},
+		{`{"type": "array", "items": ` + closed + `}`, "/v/b", false},
+		{`{"anyOf": [{"type": "null"}, ` + closed + `]}`, "/v/b", true},
+		{`{"anyOf": [{"properties": {"x": {}}}, ` + closed + `]}`, "/v/b", false},
+		{`{"anyOf": [` + closed + `, {"properties": {"x": {}}}]}`, "/v/b", false},
+		{`{"properties": {"a": {}}, "patternProperties": {"^b": {}}, "additionalProperties": false}`, "/v/b", false},
+		{`{"$ref": "#/$defs/color"}`, "/v/b", false},
+		{closed, "/v/b/c", false}, // nothing is known of what is below what is not there
+	} {
+		c := contract(t, row.schema, nil, "", `{v: {c: 1}}`)
+		NewWithT(t).Expect(mutation.Excludes(c, row.place)).To(Equal(row.want), "%s at %s", row.place, row.schema)
+	}
+}

@@ -31,7 +31,7 @@ func (r *reader) price(f field) Price {
 	s := r.mapping(f, "input", "output")
 	for _, name := range []string{"input", "output"} {
 		if !s[name].present() {
-			r.fail(f.line, "%s: want both {input: …, output: …}, each for a million tokens", f.name)
+			r.lacks(f.line, "%s: want both {input: …, output: …}, each for a million tokens", f.name)
 			return Price{}
 		}
 	}

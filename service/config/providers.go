@@ -77,7 +77,7 @@ func (r *reader) provider(f field) Provider {
 
 func (r *reader) baseURL(provider, f field) string {
 	if !f.present() {
-		r.fail(provider.line, "%s has no base_url", provider.name)
+		r.lacks(provider.line, "%s has no base_url", provider.name)
 		return ""
 	}
 	url := r.text(f, "")
@@ -140,7 +140,7 @@ func (r *reader) models(provider, f field, p Provider) map[string]providers.Prof
 		if !f.present() {
 			line = provider.line
 		}
-		r.fail(line, "%s declares no models", provider.name)
+		r.lacks(line, "%s declares no models", provider.name)
 	}
 	return models
 }

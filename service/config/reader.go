@@ -12,11 +12,12 @@ import (
 )
 
 // reader walks the parsed file itself instead of decoding it into structs, because every message is to
-// name a line. It remembers the first fault in the order of the file, so that sections read straight on.
+// name a line. It remembers the first fault in the order of the file, and what is missing after all others, so that sections read straight on.
 type reader struct {
 	file string
 	err  error
-	line int // of err
+	line int  // of err
+	lack bool // err is a lack
 }
 
 // field is a value of the file with the place where it stands. The zero field is an absent one.
@@ -30,10 +31,22 @@ type field struct {
 func (f field) present() bool { return f.line > 0 }
 
 func (r *reader) fail(line int, format string, args ...any) {
-	if r.err == nil || line < r.line {
-		r.line = line
-		r.err = &Error{File: r.file, Line: line, Message: fmt.Sprintf(format, args...)}
+	if r.err == nil || r.lack || line < r.line {
+		r.note(false, line, format, args...)
 	}
+}
+
+// lacks is a fail for what is not there. Whatever is wrong with what is there goes before it: a key that is misspelt is
+// missing under its right name, too.
+func (r *reader) lacks(line int, format string, args ...any) {
+	if r.err == nil || r.lack && line < r.line {
+		r.note(true, line, format, args...)
+	}
+}
+
+func (r *reader) note(lack bool, line int, format string, args ...any) {
+	r.lack, r.line = lack, line
+	r.err = &Error{File: r.file, Line: line, Message: fmt.Sprintf(format, args...)}
 }
 
 // fault is a fail that stands nowhere in the file.

@@ -27,7 +27,7 @@ func (r *reader) routes(f field, c *Config) map[string]Route {
 func (r *reader) route(f field, c *Config) Route {
 	s := r.mapping(f, "primary", "fallbacks", "max_attempts", "on_refusal", "on_unknown", "deadline", "require_certified_primary", "drift")
 	if !s["primary"].present() {
-		r.fail(f.line, "%s has no primary", f.name)
+		r.lacks(f.line, "%s has no primary", f.name)
 		return Route{}
 	}
 	route := Route{

@@ -71,7 +71,10 @@ func readCase(label string, content []byte) (Case, error) {
 			return Case{}, source.fault("$."+key, "unknown key %q: a case has name, input and expected", key)
 		}
 		if !fits {
-			return Case{}, source.fault("$."+key, "%s: want %s", key, map[bool]string{true: "a text", false: "a mapping"}[key == "name"])
+			want := map[string]string{
+				"name": "a text", "input": "a mapping", "expected": "a mapping, or leave it out where no answer is known to be the right one",
+			}
+			return Case{}, source.fault("$."+key, "%s: want %s", key, want[key])
 		}
 	}
 	switch {

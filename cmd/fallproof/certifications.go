@@ -144,8 +144,12 @@ func (p *program) certificationsRevokeCommand() *cobra.Command {
 			if strings.TrimSpace(reason) == "" {
 				return usagef("--reason is required: it stands in the record from now on")
 			}
-			return p.withStore(cmd.Context(), nil, func(_ *config.Config, s store.Store) error {
-				return p.revokeRecord(cmd.Context(), s, args[0], reason)
+			return p.withStore(cmd.Context(), nil, func(c *config.Config, s store.Store) error {
+				record, err := p.revokeRecord(cmd.Context(), s, args[0], reason)
+				if err != nil {
+					return err
+				}
+				return p.stillStands(cmd.Context(), c, s, record)
 			})
 		},
 	}
@@ -155,21 +159,35 @@ func (p *program) certificationsRevokeCommand() *cobra.Command {
 
 // revokeRecord says of a record that was revoked before when that was, and why: the first reason is the one
 // that stands in it.
-func (p *program) revokeRecord(ctx context.Context, s store.Store, id, reason string) error {
+func (p *program) revokeRecord(ctx context.Context, s store.Store, id, reason string) (store.StoredRecord, error) {
 	before, err := s.Record(ctx, id)
 	if err != nil {
-		return p.missingRecord(id, err)
+		return before, p.missingRecord(id, err)
 	}
 	who, where := operator()
 	by := "cli:" + who + "@" + where
 	record, err := s.Revoke(ctx, id, reason, by)
 	if err != nil {
-		return p.missingRecord(id, err)
+		return record, p.missingRecord(id, err)
 	}
 	overtaken := record.RevokedReason != reason || record.RevokedBy != by // by somebody in between
 	if !before.RevokedAt.IsZero() || overtaken {
-		return p.print(visible(fmt.Sprintf("revoked already: %s at %s, on %s by %s: %s", record.Contract, record.Target,
+		return record, p.print(visible(fmt.Sprintf("revoked already: %s at %s, on %s by %s: %s", record.Contract, record.Target,
 			stamp(record.RevokedAt), record.RevokedBy, record.RevokedReason)) + "; nothing was changed\n")
 	}
-	return p.print(fmt.Sprintf("revoked: %s at %s may not stand in by %s any more\n", record.Contract, record.Target, record.ID))
+	return record, p.print(fmt.Sprintf("revoked: %s at %s may not stand in by %s any more\n", record.Contract, record.Target, record.ID))
+}
+
+// stillStands says of a target that it may stand in all the same, by another record than the one that was revoked.
+func (p *program) stillStands(ctx context.Context, c *config.Config, s store.Store, revoked store.StoredRecord) error {
+	contract, known := c.Catalog.Get(revoked.Contract)
+	if _, declared := c.Profile(revoked.Target); !known || !declared {
+		return nil
+	}
+	status, _, err := standingOf(ctx, c, s, contract, revoked.Target)
+	if err != nil || !status.Eligible {
+		return err
+	}
+	revoke := p.command("certifications revoke " + status.CertificationID + " --reason " + typed(revoked.RevokedReason))
+	return p.print(fmt.Sprintf("it still may by certification %s; what ends that as well:\n  %s\n", status.CertificationID, visible(revoke)))
 }

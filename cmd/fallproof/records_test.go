@@ -186,6 +186,9 @@ func TestRevokingAgainSaysWhoDidBefore(t *testing.T) {
 	for _, reason := range []string{"something else", "wrong model served"} {
 		s.Expect(revoke(reason)).To(gomega.Equal(already))
 	}
+	newer := s.put("two", certification.Certified, time.Hour, nil)
+	s.Expect(revoke("wrong model served")).To(gomega.Equal(already + "it still may by certification " + newer.ID +
+		"; what ends that as well:\n  fallproof certifications revoke " + newer.ID + " --reason 'wrong model served'\n"))
 	s.Expect(s.refuses(exitNo, "certifications", "revoke", "nothing", "--reason", "r")).To(gomega.HavePrefix(`no certification has the id "nothing"; `))
 }
 

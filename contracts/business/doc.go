@@ -9,6 +9,7 @@
 // round(x, places) with halves away from zero, date("2026-01-31"), which takes the day of a moment too,
 // days(from, to), lower(s), upper(s), trim(s), nfc(s), fold(s) (composed, in small letters, single spaces),
 // words(s), and CEL's string extensions. In place of double(x) and uint(x), which round or wrap, use num(x).
+// The README shows each by an expression.
 //
 // == compares by value, lists in order and texts character by character. same(a, b) also takes composed and
 // decomposed letters for one; sameSet(a, b) compares lists in that way without regard to order, each element

@@ -62,8 +62,11 @@ func (c *collector) load() error {
 	if errors.Is(err, cassettes.ErrNoCassette) {
 		return nil
 	}
+	if err != nil {
+		return fmt.Errorf("%w; repair it or record again", err)
+	}
 	c.tape, c.at = tape, c.address(c.plan()...)
-	return err
+	return nil
 }
 
 // unmixed refuses a sample that came the other way than this run's do. A mixture that comes about all the

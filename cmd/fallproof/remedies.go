@@ -204,6 +204,9 @@ func (of patient) failed() string {
 		if why, ok := d.Why(); ok {
 			figure += " (" + inWords(why) + ")"
 		}
+		if borne := d.Borne(); borne != "" {
+			figure += ", " + borne
+		}
 		list = append(list, figure)
 	}
 	return strings.Join(list, "; ")

@@ -2,8 +2,11 @@ package certification
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/fallproof/fallproof/contracts/statistics"
 )
 
 // ofTheRun are the reasons that keep a dimension of samples from being judged: they concern the run. Of others it
@@ -80,6 +83,20 @@ func (d Dimension) Vetoed() string {
 		return ""
 	}
 	return "one that failed decides by itself"
+}
+
+// Borne is how many answers it would have taken to prove the threshold with as many wrong ones among them, in words. It is ""
+// where the dimension did not fail by its figure, and where this shows, with the same confidence, that the rate is too low.
+func (d Dimension) Borne() string {
+	wrong := d.Samples - d.Successes
+	if d.Status != StatusFailed || d.Census || wrong == 0 || statistics.Refutes(d.Successes, d.Samples, d.Threshold) {
+		return ""
+	}
+	n, ok := statistics.Bearing(wrong, d.Threshold)
+	if !ok || n <= d.Samples {
+		return ""
+	}
+	return fmt.Sprintf("so few do not tell: %d wrong in %d would do", wrong, n)
 }
 
 // Unseen are the reasons, in words, why a dimension is not judged although its figure would do: what was seen

@@ -98,3 +98,21 @@ func TestAsked(t *testing.T) {
 		NewWithT(t).Expect(certification.Asked(threshold)).To(Equal(want))
 	}
 }
+
+// A figure that neither proves the threshold nor refutes it says what would have told.
+func TestBorne(t *testing.T) {
+	failed := func(successes, samples int) certification.Dimension {
+		return certification.Dimension{Status: certification.StatusFailed, Threshold: 0.9, Successes: successes, Samples: samples}
+	}
+	passed, census := failed(39, 40), failed(39, 40)
+	passed.Status, census.Census = certification.StatusPassed, true
+	for want, dimensions := range map[string][]certification.Dimension{
+		"so few do not tell: 1 wrong in 46 would do": {failed(39, 40), failed(0, 1), failed(44, 45)},
+		"so few do not tell: 2 wrong in 61 would do": {failed(38, 40)},
+		"": {failed(0, 2), failed(10, 40), passed, census, failed(40, 40), failed(45, 46)},
+	} {
+		for _, d := range dimensions {
+			NewWithT(t).Expect(d.Borne()).To(Equal(want), "%+v", d)
+		}
+	}
+}

@@ -113,6 +113,14 @@ func figure(d certification.Dimension) string {
 	return text
 }
 
+// borne is what stands behind a figure that neither proves nor refutes.
+func borne(d certification.Dimension) string {
+	if said := d.Borne(); said != "" {
+		return "; " + said
+	}
+	return ""
+}
+
 // lacking is what stands behind a figure that would do and is not judged all the same.
 func lacking(unseen string) string {
 	if unseen == "" {
@@ -134,7 +142,7 @@ func spoken(d certification.Dimension) string {
 	if d.Samples == 0 {
 		return fmt.Sprintf("%s: %s, nothing that could be judged was seen", name, status)
 	}
-	return fmt.Sprintf("%s: %s, %d of %d, %s; %s is asked", name, status, d.Successes, d.Samples, d.Bound(), certification.Asked(d.Threshold)) + vetoed(d) + lacking(d.Unseen())
+	return fmt.Sprintf("%s: %s, %d of %d, %s; %s is asked", name, status, d.Successes, d.Samples, d.Bound(), certification.Asked(d.Threshold)) + vetoed(d) + borne(d) + lacking(d.Unseen())
 }
 
 // words writes a stable word as people read it.

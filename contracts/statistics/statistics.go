@@ -7,6 +7,7 @@ package statistics
 
 import (
 	"math"
+	"sort"
 	"strconv"
 )
 
@@ -77,6 +78,23 @@ func SamplesNeeded(threshold float64) (n int, ok bool) {
 		n++
 	}
 	return n, true
+}
+
+// Bearing is the least n of which so many may be wrong, and the rest proves the threshold. ok is false where no n is
+// large enough: at 1 and above, and beyond what a machine counts.
+func Bearing(wrong int, threshold float64) (n int, ok bool) {
+	few, ok := SamplesNeeded(threshold)
+	if !ok || wrong <= 0 {
+		return few, ok
+	}
+	enough := func(n int) bool { return Proves(n-wrong, n, threshold) }
+	low, high := max(few, wrong), 2*max(few, wrong)
+	for ; !enough(high); low, high = high, 2*high {
+		if high > math.MaxInt32 {
+			return 0, false
+		}
+	}
+	return low + sort.Search(high-low, func(more int) bool { return enough(low + more) }), true
 }
 
 // PerCase is how many samples of each case make at least so many answers.

@@ -104,8 +104,29 @@ func TestLowerBoundAgainstWilksTable(t *testing.T) {
 			g := NewWithT(t)
 			g.Expect(statistics.LowerBound(n-failures, n)).To(BeNumerically(">=", rate), "%d failures in %d", failures, n)
 			g.Expect(statistics.LowerBound(n-1-failures, n-1)).To(BeNumerically("<", rate), "%d failures in %d", failures, n-1)
+			found, ok := statistics.Bearing(failures, rate)
+			g.Expect(ok).To(BeTrue())
+			g.Expect(found).To(Equal(n), "%d failures at %v", failures, rate)
 		}
 	}
+}
+
+func TestBearingAtTheEnds(t *testing.T) {
+	g := NewWithT(t)
+	for _, threshold := range []float64{1, 1.5} {
+		_, ok := statistics.Bearing(1, threshold)
+		g.Expect(ok).To(BeFalse())
+	}
+	for _, wrong := range []int{1, 7, 1000} {
+		for _, threshold := range []float64{0.01, 0.5, 0.999} {
+			n, ok := statistics.Bearing(wrong, threshold)
+			g.Expect(ok).To(BeTrue())
+			g.Expect(statistics.Proves(n-wrong, n, threshold)).To(BeTrue())
+			g.Expect(statistics.Proves(n-1-wrong, n-1, threshold)).To(BeFalse(), "%d wrong at %v", wrong, threshold)
+		}
+	}
+	_, ok := statistics.Bearing(1_000_000, 0.99999)
+	g.Expect(ok).To(BeFalse(), "more than can be counted")
 }
 
 // Refutes is Proves of the failures: that their rate is above what the threshold leaves.

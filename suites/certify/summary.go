@@ -164,6 +164,9 @@ func figure(d certification.Dimension) string {
 	if vetoed := d.Vetoed(); vetoed != "" {
 		line += "; " + vetoed
 	}
+	if borne := d.Borne(); borne != "" {
+		line += "; " + borne
+	}
 	if unseen := d.Unseen(); unseen != "" {
 		line += "; could not be seen: " + report.Plain(unseen)
 	}

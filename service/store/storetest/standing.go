@@ -138,9 +138,12 @@ func schemaNoReplace(w *world) {
 		w.Expect(w.content(table)).To(Equal(before), table)
 	}
 	before := w.content("proofs")
-	w.Expect(w.raw(`INSERT OR REPLACE INTO proofs (proof_digest, target, contract, certification_id, verdict, source, expires_at, updated_at)
-		SELECT proof_digest, target, contract, id, verdict, source, expires_at, issued_at FROM certification_records WHERE id = ¿`, displaced)).NotTo(Succeed())
-	w.Expect(w.content("proofs")).To(Equal(before))
+	replayed := w.judge(fallback, certification.Certified, providers.SourceReplay, time.Hour).ID
+	for _, id := range []string{displaced, replayed} {
+		w.Expect(w.raw(`INSERT OR REPLACE INTO proofs (proof_digest, target, contract, certification_id, verdict, source, expires_at, updated_at)
+			SELECT proof_digest, target, contract, id, verdict, source, expires_at, issued_at FROM certification_records WHERE id = ¿`, id)).NotTo(Succeed())
+		w.Expect(w.content("proofs")).To(Equal(before))
+	}
 }
 
 // schemaNoReplaceBySome: any of its unique keys would take a row away, and so would an UPDATE OR REPLACE of another row.

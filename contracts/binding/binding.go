@@ -31,21 +31,27 @@ type Binding struct {
 
 // Bind compiles messages, schema and checks. Its error says which of them is at fault.
 func Bind(c *contracts.Contract, target providers.Target, profile providers.Profile) (*Binding, error) {
-	b := &Binding{
-		contract: c, target: target, profile: profile,
-		effective: c.EffectiveDigest(target), proof: c.ProofDigest(target, profile),
+	checker, err := structure.Compile(c)
+	if err != nil {
+		return nil, fmt.Errorf("contract %s: %w", c.Name, err)
 	}
-	var err error
-	if b.templates, err = prompt.Parse(c, target); err != nil {
+	program, err := business.Compile(c)
+	if err != nil {
+		return nil, fmt.Errorf("contract %s: %w", c.Name, err)
+	}
+	return Join(c, checker, program, target, profile)
+}
+
+// Join is Bind of a contract whose schema and checks are compiled already, which they need be once for all targets.
+func Join(c *contracts.Contract, checker *structure.Checker, program *business.Program, target providers.Target, profile providers.Profile) (*Binding, error) {
+	templates, err := prompt.Parse(c, target)
+	if err != nil {
 		return nil, fmt.Errorf("contract %s at %s: %w", c.Name, target, err)
 	}
-	if b.checker, err = structure.Compile(c); err != nil {
-		return nil, fmt.Errorf("contract %s: %w", c.Name, err)
-	}
-	if b.program, err = business.Compile(c); err != nil {
-		return nil, fmt.Errorf("contract %s: %w", c.Name, err)
-	}
-	return b, nil
+	return &Binding{
+		contract: c, target: target, profile: profile, templates: templates, checker: checker, program: program,
+		effective: c.EffectiveDigest(target), proof: c.ProofDigest(target, profile),
+	}, nil
 }
 
 // Contract is the contract that was bound.

@@ -74,7 +74,7 @@ func collectAll(ctx context.Context, pairs []Pair, options Options, progress pro
 	slots, steps := slotsOf(pairs), &stepper{store: options.Store}
 	collectors := make([]*collector, len(pairs))
 	for i, pair := range pairs {
-		bound, err := binding.Bind(pair.Contract, pair.Target, pair.Profile)
+		bound, err := pair.bind()
 		if err != nil {
 			return err
 		}

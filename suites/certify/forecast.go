@@ -36,7 +36,7 @@ func ForecastLeast(p Pair, answers int) (Forecast, error) {
 }
 
 func forecast(p Pair, plan []slot) (Forecast, error) {
-	bound, err := binding.Bind(p.Contract, p.Target, p.Profile)
+	bound, err := p.bind()
 	if err != nil {
 		return Forecast{}, err
 	}

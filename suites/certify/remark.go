@@ -31,8 +31,8 @@ type Remark struct {
 	OutrankedBy     string           `json:"outranked_by,omitzero"` // the live record that counts in the place of this one, which is none
 }
 
-// remarkOf reads what a record is worth in the store as it is now.
-func remarkOf(ctx context.Context, kept store.Certifications, key certification.Key, record certification.Record, finished Finished) (Remark, error) {
+// remarkOf is what a record is worth where its proof stands as it does now.
+func remarkOf(ctx context.Context, kept store.Certifications, standing certification.Standing, record certification.Record, finished Finished) (Remark, error) {
 	remark := Remark{
 		Contract: record.Contract, Target: record.Target, CertificationID: record.ID,
 		IssuedAt: record.IssuedAt, Finished: finished, Reasons: []string{},
@@ -40,20 +40,18 @@ func remarkOf(ctx context.Context, kept store.Certifications, key certification.
 	if record.Verdict == certification.Inconclusive {
 		return remark, nil
 	}
-	standings, err := kept.Standings(ctx, []certification.Key{key})
-	if err != nil {
+	proof := standing.Proof
+	ours := proof != nil && proof.CertificationID == record.ID
+	switch {
+	case proof != nil && !ours && proof.Outranks(record.Source):
+		remark.OutrankedBy = proof.CertificationID
+	case record.Verdict == certification.Rejected, ours && len(standing.Reasons(certification.EverySource)) == 0:
+	default:
+		stored, err := kept.Record(ctx, record.ID)
+		remark.Reasons = lapses(stored, standing)
 		return remark, err
 	}
-	if proof := standings[0].Proof; proof != nil && proof.CertificationID != record.ID && proof.Outranks(record.Source) {
-		remark.OutrankedBy = proof.CertificationID
-		return remark, nil
-	}
-	if record.Verdict != certification.Certified {
-		return remark, nil
-	}
-	stored, err := kept.Record(ctx, record.ID)
-	remark.Reasons = lapses(stored, standings[0])
-	return remark, err
+	return remark, nil
 }
 
 // lapses says why a certified record does not stand; empty where it does. Of a proof that another record

@@ -13,6 +13,7 @@ import (
 
 	"github.com/fallproof/fallproof/contracts/certification"
 	kept "github.com/fallproof/fallproof/contracts/evidence"
+	"github.com/fallproof/fallproof/service/store"
 )
 
 // ErrSecondRun says that Ginkgo runs its specs once in a process, and so does Run.
@@ -187,34 +188,41 @@ func judgePair(ctx context.Context, evidence Evidence) (judged, error) {
 
 // finish writes the records. Of two runners of one run the first writes, and both have its record.
 func finish(ctx context.Context, options Options, all []judged, result *Result) error {
-	for _, j := range all {
-		if err := j.finish(ctx, options, result); err != nil {
+	records, finished, keys := make([]certification.Record, len(all)), make([]Finished, len(all)), make([]certification.Key, len(all))
+	for i, j := range all {
+		var err error
+		if records[i], finished[i], err = j.finish(ctx, options.Store); err != nil {
 			return fmt.Errorf("certify %s: %w", j.evidence.Pair, err)
 		}
+		keys[i] = j.evidence.Pair.key()
+	}
+	standings, err := options.Store.Standings(ctx, keys)
+	if err != nil {
+		return fmt.Errorf("certify: what the records are worth: %w", err)
+	}
+	for i, record := range records {
+		remark, err := remarkOf(ctx, options.Store, standings[i], record, finished[i])
+		if err != nil {
+			return fmt.Errorf("certify %s: %w", all[i].evidence.Pair, err)
+		}
+		result.add(record, remark)
 	}
 	return nil
 }
 
-func (j judged) finish(ctx context.Context, options Options, result *Result) error {
-	record, finished := j.record, FinishedBefore
+// finish writes the record, unless the run has one.
+func (j judged) finish(ctx context.Context, s store.Certifications) (certification.Record, Finished, error) {
 	switch {
-	case j.evidence.Record == nil:
-		stored, won, err := options.Store.FinishRunWithEvidence(ctx, j.evidence.Run.ID, j.record, j.packed, j.evidence.Pair.Contract.ValidFor)
-		if err != nil {
-			return err
-		}
-		if record, finished = stored, FinishedMeanwhile; won {
-			finished = FinishedNow
-		}
-	case !j.evidence.idle:
-		finished = FinishedMeanwhile
+	case j.evidence.Record != nil && j.evidence.idle:
+		return j.record, FinishedBefore, nil
+	case j.evidence.Record != nil:
+		return j.record, FinishedMeanwhile, nil
 	}
-	remark, err := remarkOf(ctx, options.Store, j.evidence.Pair.key(), record, finished)
-	if err != nil {
-		return err
+	stored, won, err := s.FinishRunWithEvidence(ctx, j.evidence.Run.ID, j.record, j.packed, j.evidence.Pair.Contract.ValidFor)
+	if won {
+		return stored, FinishedNow, err
 	}
-	result.add(record, remark)
-	return nil
+	return stored, FinishedMeanwhile, err
 }
 
 // conclude leaves the files and the summary.

@@ -6,9 +6,12 @@ import (
 	"sync"
 
 	"github.com/fallproof/fallproof/contracts"
+	"github.com/fallproof/fallproof/contracts/binding"
+	"github.com/fallproof/fallproof/contracts/business"
 	"github.com/fallproof/fallproof/contracts/certification"
 	"github.com/fallproof/fallproof/contracts/lint"
 	"github.com/fallproof/fallproof/contracts/mutation"
+	"github.com/fallproof/fallproof/contracts/structure"
 	"github.com/fallproof/fallproof/providers"
 )
 
@@ -40,9 +43,39 @@ func (e *UnfitError) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// worths are scores by a contract's digest, as it is without a target's variant: each contract is tried once in a process,
-// however many targets it is certified at.
-var worths sync.Map
+// once has what is found of a contract by its digest, as it is without a target's variant: however many targets it is
+// certified at, it is compiled and tried once in a process.
+type once struct{ found sync.Map }
+
+var compilations, worths once
+
+func of[T any](o *once, c *contracts.Contract, find func(*contracts.Contract) T) T {
+	first, _ := o.found.LoadOrStore(c.EffectiveDigest(providers.Target{}), sync.OnceValue(func() T { return find(c) }))
+	return first.(func() T)()
+}
+
+// compilation is a contract's schema and checks, nil where they do not compile, and what makes it certify nothing.
+type compilation struct {
+	faults  []lint.Problem
+	checker *structure.Checker
+	program *business.Program
+}
+
+func compile(c *contracts.Contract) compilation {
+	return of(&compilations, c, func(c *contracts.Contract) (found compilation) {
+		found.faults, found.checker, found.program = lint.Faults(c)
+		return found
+	})
+}
+
+// bind joins the pair's contract to its target.
+func (p Pair) bind() (*binding.Binding, error) {
+	found := compile(p.Contract)
+	if found.checker == nil || found.program == nil {
+		return binding.Bind(p.Contract, p.Target, p.Profile) // its error says why not
+	}
+	return binding.Join(p.Contract, found.checker, found.program, p.Target, p.Profile)
+}
 
 type worth struct {
 	mutation certification.Mutation
@@ -50,18 +83,15 @@ type worth struct {
 	faults   []lint.Problem
 }
 
-func worthOf(c *contracts.Contract) worth {
-	once, _ := worths.LoadOrStore(c.EffectiveDigest(providers.Target{}), sync.OnceValue(func() worth { return try(c) }))
-	return once.(func() worth)()
-}
+func worthOf(c *contracts.Contract) worth { return of(&worths, c, try) }
 
 func try(c *contracts.Contract) worth {
-	faults, checker, program := lint.Faults(c)
-	if checker == nil || program == nil {
-		return worth{faults: faults}
+	found := compile(c)
+	if found.checker == nil || found.program == nil {
+		return worth{faults: found.faults}
 	}
-	w := worth{faults: faults, mutation: certification.Mutation{Floor: c.MutationFloor}}
-	w.mutation.Killed, w.mutation.Total = mutation.Score(c, checker, program)
+	w := worth{faults: found.faults, mutation: certification.Mutation{Floor: c.MutationFloor}}
+	w.mutation.Killed, w.mutation.Total = mutation.Score(c, found.checker, found.program)
 	if w.mutation.Total > 0 {
 		w.mutation.Score = float64(w.mutation.Killed) / float64(w.mutation.Total)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fallproof/fallproof/contracts"
 	"github.com/fallproof/fallproof/contracts/certification"
+	"github.com/fallproof/fallproof/contracts/lint"
 	"github.com/fallproof/fallproof/providers"
 	"github.com/fallproof/fallproof/service/config"
 	"github.com/fallproof/fallproof/service/failover"
@@ -26,7 +27,8 @@ func (p *program) canFailoverCommand() *cobra.Command {
 		Long: "Asks the store for the proof and judges it as the service does, but for what only a running replica knows (circuit_open)\n" +
 			"and what depends on a job's input (context_too_small). A yes comes with what its record warns of, and with what came\n" +
 			"since: its end is near (expiring), another fingerprint answers (fingerprint_changed), the provider's timeout is shorter\n" +
-			"than it was (deadline_shortened), a newer run could not be judged (newer_inconclusive). A no comes with every reason,\n" +
+			"than it was (deadline_shortened), a newer run could not be judged (newer_inconclusive), another edition of contract or\n" +
+			"profile was rejected, suspended or revoked (other_edition_ended). A no comes with every reason,\n" +
 			"what takes it away (fix, then what has to follow, or what would do as well) and a command that shows more (see).\n\n" +
 			exits{ok: "it may", no: "it may not", usage: "nobody knows: the command or the configuration is wrong, or the store cannot be opened or read"}.String(),
 		Example: "  fallproof can-failover --contract invoice-extraction --to beta/beta-medium\n  fallproof can-failover --contract invoice-extraction --to beta/beta-medium --json",
@@ -49,6 +51,17 @@ func (p *program) canFailoverCommand() *cobra.Command {
 	command.Flags().StringVar(&to, "to", "", "the target, PROVIDER/MODEL (required)")
 	command.Flags().BoolVar(&asJSON, "json", false, "JSON for scripts")
 	return command
+}
+
+// doomed is why a target can only be rejected as contract and profile are, which is certain without asking it; "" where
+// that is open.
+func doomed(contract *contracts.Contract, target providers.Target, profile providers.Profile) string {
+	problems := lint.At(contract, target, profile, certify.Count)
+	i := slices.IndexFunc(problems, func(p lint.Problem) bool { return p.Severity == lint.Error })
+	if i < 0 || contract.Thresholds.Prompt < 1 {
+		return ""
+	}
+	return problems[i].Message
 }
 
 // pair finds a contract and a target that the configuration declares.
@@ -152,6 +165,12 @@ func (p *program) judged(ctx context.Context, c *config.Config, s store.Store, c
 	}
 	if len(v.Reasons) > 0 { // what the checks are worth is tried for a remedy alone
 		of.unfit = certify.WhyUnfit(contract, p.command)
+		of.doomed = doomed(contract, target, profile)
+		asked, err := certify.Requested(ctx, s, []certify.Pair{{Contract: contract, Target: target, Profile: profile}})
+		if err != nil {
+			return verdict{}, err
+		}
+		of.asked = len(asked) > 0
 	}
 	if slices.Contains(v.Reasons, certification.ContractChanged) || slices.Contains(v.Reasons, certification.ProfileChanged) {
 		if err := of.beforeTheChange(ctx, c, s, contract); err != nil {

@@ -167,11 +167,25 @@ var remedyRows = []struct {
 	}},
 	{reason: certification.ReasonRejected, name: "where recorded answers alone are accepted", change: func(of *patient) {
 		of.record.Source, of.declared, of.accepted = providers.SourceReplay, providers.SourceLive, []providers.Source{providers.SourceReplay}
-	}, want: remedy{Fix: certifyPair + " --replay cassettes", See: showRecord}},
+	}, want: remedy{First: "in fallproof.yaml: server.accept_sources: [replay, live]", Fix: certifyPair, See: showRecord}},
+	{reason: certification.Revoked, name: "where recorded answers alone are accepted, and the provider is simulated", change: func(of *patient) {
+		of.record.Source, of.accepted = providers.SourceReplay, []providers.Source{providers.SourceReplay}
+	}, want: remedy{Fix: certifyPair + " --record cassettes", Then: certifyPair + " --replay cassettes", See: showRecord}},
+	{reason: certification.NoCertification, name: "of a simulator, where live proofs alone are accepted", change: func(of *patient) {
+		of.record, of.accepted = nil, []providers.Source{providers.SourceLive}
+	}, want: remedy{
+		First: "in fallproof.yaml: a base_url that leads to a live provider, and source: live, under providers.sim; or server.accept_sources: [live, simulated], where such proofs are enough",
+		Fix:   certifyPair,
+	}},
+	{reason: certification.ProfileChanged, name: "to one that cannot pass", change: func(of *patient) { of.doomed = "at sim/org/m: …" }, want: remedy{
+		First: "mend the profile of sim/org/m, or the contract support-triage, which can only be rejected together: at sim/org/m: …",
+		Fix:   certifyPair, See: showRecord,
+	}},
 	{reason: certification.SourceNotAccepted, name: "where recorded answers alone are accepted", change: func(of *patient) {
 		of.accepted = []providers.Source{providers.SourceReplay}
 	}, want: remedy{
-		Fix: certifyPair + " --replay cassettes", Or: "in fallproof.yaml: server.accept_sources: [replay, simulated]" + enough, See: showRecord,
+		Fix: certifyPair + " --record cassettes", Then: certifyPair + " --replay cassettes",
+		Or: "in fallproof.yaml: server.accept_sources: [replay, simulated]" + enough, See: showRecord,
 	}},
 	{reason: certification.ContractChanged, name: "to what its samples do not prove", change: func(of *patient) { of.samples = 38 },
 		want: remedy{Fix: certifyPair + " --samples 38", See: showRecord}},
@@ -182,6 +196,7 @@ var remedyRows = []struct {
 		want: remedy{Fix: certifyPair, See: "fallproof certifications list --contract support-triage --target sim/org/m"}},
 	{reason: certification.ProfileChanged, want: remedy{Fix: certifyPair, See: showRecord}},
 	{reason: certification.Suspended, want: remedy{Fix: certifyPair, Or: "fallproof certify --requested", See: showRecord}},
+	{reason: certification.Expired, name: "and nobody has asked for a new one", change: func(of *patient) { of.asked = false }, want: remedy{Fix: certifyPair, See: showRecord}},
 	{reason: certification.Suspended, name: "outside the routes, where --requested does not look", change: func(of *patient) { of.role = failover.RoleOther },
 		want: remedy{Fix: certifyPair, See: showRecord}},
 	{reason: certification.SourceNotAccepted, name: "declared as simulated", want: remedy{
@@ -258,7 +273,10 @@ func TestEveryReasonHasARemedy(t *testing.T) {
 			of := patient{
 				contract: "support-triage", target: providers.Target{Provider: "sim", Model: "org/m"}, role: failover.RoleFallback, routed: true,
 				record:   &certification.Record{ID: shownID, Source: providers.SourceSimulated},
-				accepted: []providers.Source{providers.SourceLive}, declared: providers.SourceSimulated,
+				accepted: []providers.Source{providers.SourceSimulated}, declared: providers.SourceSimulated, asked: true,
+			}
+			if row.reason == certification.SourceNotAccepted {
+				of.accepted = []providers.Source{providers.SourceLive}
 			}
 			if row.change != nil {
 				row.change(&of)

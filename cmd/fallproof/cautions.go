@@ -15,6 +15,7 @@ import (
 const (
 	warningDeadline     certification.Warning = "deadline_shortened"
 	warningInconclusive certification.Warning = "newer_inconclusive"
+	warningEdition      certification.Warning = "other_edition_ended"
 )
 
 // caution is a warning in words, with what to do about it.
@@ -49,11 +50,51 @@ func (of patient) cautions(ctx context.Context, s store.Store, warnings []certif
 	if shortened, ok := of.shortened(timeout); ok {
 		list = append(list, shortened)
 	}
-	newer, ok, err := of.inconclusive(ctx, s)
-	if ok {
-		list = append(list, newer)
+	for _, find := range []func(context.Context, store.Store) (caution, bool, error){of.inconclusive, of.otherEdition} {
+		found, ok, err := find(ctx, s)
+		if err != nil {
+			return list, err
+		}
+		if ok {
+			list = append(list, found)
+		}
 	}
-	return list, err
+	return list, nil
+}
+
+// otherEdition finds what came after the record of the same contract and target as they were at another time: a rejection,
+// a suspension or a revocation, the last one first. A proof is of one edition, and whoever undoes an edit has the proof of
+// before again; what was seen of the target meanwhile is not undone with it.
+func (of patient) otherEdition(ctx context.Context, s store.Store) (found caution, ok bool, err error) {
+	var last certification.Event
+	seen := func(event certification.Event) {
+		if event.At.After(of.record.IssuedAt) && event.At.After(last.At) {
+			last = event
+		}
+	}
+	err = eachRecord(ctx, s, of.contract, of.target, func(r store.StoredRecord) bool {
+		if r.ProofDigest == of.record.ProofDigest {
+			return true
+		}
+		if r.Verdict == certification.Rejected {
+			seen(certification.Event{CertificationID: r.ID, Type: "rejected", At: r.IssuedAt})
+		}
+		for _, event := range r.Events {
+			if event.Type == certification.EventSuspended || event.Type == certification.EventRevoked {
+				seen(event)
+			}
+		}
+		return true
+	})
+	if err != nil || last.At.IsZero() {
+		return caution{}, false, err
+	}
+	return caution{
+		Warning: warningEdition,
+		Meaning: fmt.Sprintf("this proof is older than what came of the contract or the profile as they were between: certification %s was %s, %s", last.CertificationID, last.Type, happened(last)),
+		Fix:     of.certify(),
+		See:     of.command("certifications show " + last.CertificationID),
+	}, true, nil
 }
 
 // shortened compares the soft deadline of today with the one that the answers of the record had to meet: it is

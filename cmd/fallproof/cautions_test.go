@@ -123,6 +123,39 @@ func TestCanFailoverTellsOfNewerRunsThatCouldNotBeJudged(t *testing.T) {
 	quiet("certified again")
 }
 
+// Who undoes an edit has an older proof again, and is told what came of the target in between.
+func TestCanFailoverTellsWhatCameOfAnotherEdition(t *testing.T) {
+	s := newShelf(t)
+	edited := func(r *certification.Record) { r.ProofDigest = "another" }
+	quiet := func(why string) {
+		t.Helper()
+		_, answer := s.cautioned()
+		s.Expect(answer.WarningDetails).To(gomega.BeEmpty(), why)
+	}
+	told := func(r certification.Record, became string) {
+		t.Helper()
+		text, answer := s.cautioned()
+		s.Expect(text).To(gomega.ContainSubstring("other_edition_ended: "))
+		s.Expect(answer.WarningDetails).To(gomega.HaveExactElements(gomega.And(
+			gomega.HaveField("Meaning", gomega.ContainSubstring("certification "+r.ID+" was "+became)),
+			gomega.HaveField("Fix", "fallproof certify --contract support-triage --target sim/two"),
+			gomega.HaveField("See", "fallproof certifications show "+r.ID),
+		)))
+	}
+	old := s.put("two", certification.Certified, 100*time.Hour, edited)
+	s.put("two", certification.Rejected, 100*time.Hour, func(r *certification.Record) { r.ProofDigest = "a third" })
+	s.put("two", certification.Certified, 100*time.Hour, nil)
+	s.put("one", certification.Rejected, 100*time.Hour, edited)
+	quiet("it is the newest of the target")
+	_, err := s.store.Revoke(t.Context(), old.ID, "drill", "ada")
+	s.Expect(err).NotTo(gomega.HaveOccurred())
+	told(old, "revoked, ")
+	told(s.put("two", certification.Rejected, 100*time.Hour, edited), "rejected, ")
+	s.put("two", certification.Certified, 100*time.Hour, edited)
+	s.put("two", certification.Certified, 100*time.Hour, nil)
+	quiet("certified again")
+}
+
 // turnedAway is a record of a run in which the account was turned away.
 func turnedAway(r *certification.Record) {
 	lost := certification.Finding{Reason: "provider_trouble", Count: 9, Detail: "too much", Cause: "unauthorized"}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/fallproof/fallproof/contracts/certification"
@@ -37,7 +38,7 @@ func worthOf(ctx context.Context, c *config.Config, s store.Store, records []sto
 	}
 	all := make([]worth, len(records))
 	for i, r := range records {
-		all[i] = worthNow(r, standings[i], proofToday(c, r.Contract, r.Target))
+		all[i] = worthNow(r, standings[i], proofToday(c, r.Contract, r.Target), c.Server.AcceptSources)
 	}
 	return all, nil
 }
@@ -56,7 +57,7 @@ func proofToday(c *config.Config, contract string, target providers.Target) stri
 }
 
 // worthNow judges a record that says certified; others are worth nothing and say so themselves.
-func worthNow(r store.StoredRecord, standing certification.Standing, today string) worth {
+func worthNow(r store.StoredRecord, standing certification.Standing, today string, accepted []providers.Source) worth {
 	proof := standing.Proof
 	left := r.ExpiresAt.Sub(standing.Now)
 	switch {
@@ -76,6 +77,9 @@ func worthNow(r store.StoredRecord, standing certification.Standing, today strin
 	until := worth{text: fmt.Sprintf("until %s (%s left)", stamp(r.ExpiresAt), remaining(left)), style: good}
 	if left < soon {
 		until.style = doubt
+	}
+	if !slices.Contains(accepted, r.Source) {
+		until.text, until.style = until.text+", for who accepts its source", doubt
 	}
 	return until
 }

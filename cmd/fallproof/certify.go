@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fallproof/fallproof/contracts"
+	"github.com/fallproof/fallproof/providers"
 	"github.com/fallproof/fallproof/service/config"
 	"github.com/fallproof/fallproof/service/store"
 	"github.com/fallproof/fallproof/suites/certify"
@@ -69,7 +70,7 @@ func (p *program) certifyCommand() *cobra.Command {
 				pairs, release = chosen, done
 				return nil
 			}
-			return p.withStore(cmd.Context(), bind, func(_ *config.Config, s store.Store) error {
+			return p.withStore(cmd.Context(), bind, func(c *config.Config, s store.Store) error {
 				if flags.requested {
 					asked, err := certify.Requested(cmd.Context(), s, pairs)
 					if err != nil {
@@ -80,7 +81,7 @@ func (p *program) certifyCommand() *cobra.Command {
 					}
 					pairs = asked
 				}
-				return p.certify(cmd.Context(), s, pairs, flags)
+				return p.certify(cmd.Context(), s, pairs, flags, c.Server.AcceptSources)
 			})
 		},
 	}
@@ -134,7 +135,7 @@ func (b *begun) OpenRun(ctx context.Context, run store.Run) (store.Run, error) {
 	return opened, err
 }
 
-func (p *program) certify(ctx context.Context, s store.Store, pairs []certify.Pair, flags certifyFlags) error {
+func (p *program) certify(ctx context.Context, s store.Store, pairs []certify.Pair, flags certifyFlags, accepted []providers.Source) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(certify.GCPercent)
 	}
@@ -145,7 +146,7 @@ func (p *program) certify(ctx context.Context, s store.Store, pairs []certify.Pa
 		Record: flags.record, Replay: flags.replay, Version: programVersion(), RunBy: who, RunOn: where,
 		Out: p.stdout, Terminal: isTerminal(p.stdout), JUnit: flags.junit, JSON: flags.json,
 		HTML: flags.html, Markdown: flags.markdown, FilterFailing: flags.filterFailing,
-		Command: p.command,
+		Command: p.command, AcceptSources: accepted,
 	})
 	var incomplete *certify.IncompleteError
 	var samples *certify.SamplesError

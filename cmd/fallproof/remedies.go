@@ -54,7 +54,9 @@ type patient struct {
 	samples  int                    // a case, that a certification takes where those of the contract prove too little; 0 = they do
 	changed  []certification.Change // since the pair was last certified
 	ended    []certification.Event  // how that proof had ended before: suspended, revoked
+	asked    bool                   // its re-certification is requested
 	unfit    string                 // why nothing can be certified by the contract as it is; "" where something can
+	doomed   string                 // why it can only be rejected as contract and profile are; "" where that is open
 	file     string                 // of the configuration, as it was named with --config; "" = not named
 }
 
@@ -90,13 +92,44 @@ func remedyFor(reason certification.Reason, of patient) remedy {
 	case certification.CircuitOpen:
 		r.Fix, r.See = fmt.Sprintf("wait: it is tried again after providers.%s.circuit.cool_down", of.target.Provider), ""
 	}
-	if of.outranks() && slices.Contains([]string{r.Fix, r.Then}, of.certify()) {
-		r.First, r.Or = of.live()+": its proof is live, which only a live record displaces", ""
-	}
-	if of.unfit != "" && (strings.HasPrefix(r.Fix, of.certify()) || r.Then == of.certify()) {
-		r.First, r.Or = fmt.Sprintf("mend the contract %s, by which nothing can be certified as it is: %s", of.contract, of.unfit), ""
+	if r.Fix == of.certify() || r.Then == of.certify() {
+		of.prepare(&r)
 	}
 	return r
+}
+
+// prepare says what has to be done before a certification can help.
+func (of patient) prepare(r *remedy) {
+	switch {
+	case of.unfit != "":
+		r.First, r.Or = fmt.Sprintf("mend the contract %s, by which nothing can be certified as it is: %s", of.contract, of.unfit), ""
+	case of.doomed != "":
+		r.First, r.Or = fmt.Sprintf("mend the profile of %s, or the contract %s, which can only be rejected together: %s", of.target, of.contract, of.doomed), ""
+	case of.outranks():
+		r.First, r.Or = of.live()+": its proof is live, which only a live record displaces", ""
+	case r.Reason == certification.SourceNotAccepted || of.accepts(of.declared):
+	case of.declared == providers.SourceSimulated && of.accepts(providers.SourceReplay) && r.Fix == of.certify():
+		r.Fix, r.Then, r.Or = of.recorded()
+	case of.declared == providers.SourceSimulated:
+		r.First, r.Or = of.live()+"; or "+of.acceptSources(of.declared)+", where such proofs are enough", ""
+	default:
+		r.First, r.Or = of.accept(of.declared), ""
+	}
+}
+
+// recorded is how a proof of recorded answers comes about.
+func (of patient) recorded() (fix, then, or string) {
+	certify := "certify " + of.pair() + of.sampled()
+	return of.command(certify + " --record cassettes"), of.command(certify + " --replay cassettes"), ""
+}
+
+// accept is a setting by which proofs of one more source open a fallback.
+func (of patient) accept(more providers.Source) string {
+	return of.configure("%s", of.acceptSources(more))
+}
+
+func (of patient) acceptSources(more providers.Source) string {
+	return fmt.Sprintf("server.accept_sources: [%s]", strings.Join(words(append(slices.Clone(of.accepted), more)), ", "))
 }
 
 // changedSince names what changed of a contract or of a profile, behind a colon, the first of it with what it was.
@@ -131,9 +164,10 @@ func endedBefore(events []certification.Event) (said string) {
 	return said
 }
 
-// requested is the command that certifies whatever is asked for; "" for a pair outside the routes, of which it takes none.
+// requested is the command that certifies whatever is asked for; "" where the pair is not asked for, or outside the routes,
+// of which it takes none.
 func (of patient) requested() string {
-	if of.role == failover.RoleOther {
+	if !of.asked || of.role == failover.RoleOther {
 		return ""
 	}
 	return of.command("certify --requested" + of.sampled())
@@ -142,16 +176,13 @@ func (of patient) requested() string {
 // otherSource says how a proof comes about whose source is accepted. What answered decides that: this machine,
 // a simulator, or a cassette.
 func (of patient) otherSource(r *remedy) {
-	accept := func(more providers.Source) string {
-		return of.configure("server.accept_sources: [%s]", strings.Join(words(append(slices.Clone(of.accepted), more)), ", "))
-	}
 	enough := ", where such proofs are enough"
 	elsewhere := of.live()
 	switch {
 	case of.record == nil:
 		return
 	case of.record.Source == providers.SourceLive:
-		r.Fix = accept(providers.SourceLive)
+		r.Fix = of.accept(providers.SourceLive)
 		return
 	case of.record.Source == providers.SourceReplay: // whatever was recorded: a replay never becomes live, and a run without one may be
 		if of.declared == providers.SourceSimulated && !of.accepts(providers.SourceSimulated) {
@@ -160,13 +191,14 @@ func (of patient) otherSource(r *remedy) {
 		if certify.RecordedSimulated(*of.record) {
 			enough = ", where even a recording of no live provider is enough"
 		}
-	case of.replayed() != "": // what is recorded of the target will do
+	case of.accepts(providers.SourceReplay) && of.declared == providers.SourceSimulated: // what is recorded of the target will do
+		r.Fix, r.Then, _ = of.recorded()
 	case certify.AnsweredByThisMachine(*of.record):
 		r.Fix, r.Then = of.configure("live_on_loopback: true under providers.%s, where a real model listens on this machine", of.target.Provider), of.certify()
 	case of.record.Source == providers.SourceSimulated:
 		r.Fix, r.Then = elsewhere, of.certify()
 	}
-	r.Or = accept(of.record.Source) + enough
+	r.Or = of.accept(of.record.Source) + enough
 }
 
 // live says what makes the next certification one of a live provider.
@@ -233,24 +265,14 @@ func words(sources []providers.Source) []string {
 	return all
 }
 
-// certify is the command that certifies the target. Where the service takes recorded answers, and none of what the
-// provider is declared to be, it is recorded ones that help.
-func (of patient) certify() string {
-	return of.command("certify " + of.pair() + of.sampled() + of.replayed())
-}
+// certify is the command that certifies the target.
+func (of patient) certify() string { return of.command("certify " + of.pair() + of.sampled()) }
 
 func (of patient) sampled() string {
 	if of.samples == 0 {
 		return ""
 	}
 	return fmt.Sprintf(" --samples %d", of.samples)
-}
-
-func (of patient) replayed() string {
-	if of.accepts(of.declared) || !of.accepts(providers.SourceReplay) || of.record != nil && of.record.Source == providers.SourceLive {
-		return ""
-	}
-	return " --replay cassettes"
 }
 
 func (of patient) accepts(source providers.Source) bool { return slices.Contains(of.accepted, source) }

@@ -91,6 +91,7 @@ func TestRecordThatDoesNotCountSaysSo(t *testing.T) {
 	for _, row := range []struct {
 		name      string
 		meantime  func(*WithT, *world, certify.Pair) // after the run was opened
+		accepted  []providers.Source
 		exit      int
 		said, sum string
 	}{
@@ -99,15 +100,17 @@ func TestRecordThatDoesNotCountSaysSo(t *testing.T) {
 			g.Expect(err).NotTo(HaveOccurred())
 			_, err = w.store.Revoke(w.t.Context(), first.Records[0].ID, "a test", "somebody")
 			g.Expect(err).NotTo(HaveOccurred())
-		}, 3, `it does not count as certified: its run had begun before certification \S+ was revoked; only a run that begins after it ends that`,
+		}, nil, 3, `it does not count as certified: its run had begun before certification \S+ was revoked; only a run that begins after it ends that`,
 			"0 certified, 0 rejected, 0 inconclusive, 1 no longer certified"},
 		{"a live record counts", func(g *WithT, w *world, pair certify.Pair) {
 			record, evidence := w.certify(pair, w.options())
 			record.Source = providers.SourceLive
 			_, _, err := w.store.FinishRun(w.t.Context(), evidence.Run.ID, record, time.Hour)
 			g.Expect(err).NotTo(HaveOccurred())
-		}, 0, `it decides no fallback: record \S+ counts, which is live, and only a live record displaces that`,
+		}, nil, 0, `it decides no fallback: record \S+ counts, which is live, and only a live record displaces that`,
 			"1 certified, 0 rejected, 0 inconclusive"},
+		{"its source is not accepted", func(*WithT, *world, certify.Pair) {}, []providers.Source{providers.SourceLive, providers.SourceReplay},
+			0, `it opens no fallback: it is simulated, which server.accept_sources does not list`, "1 certified, 0 rejected, 0 inconclusive"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g, w := NewWithT(t), newWorld(t)
@@ -116,7 +119,7 @@ func TestRecordThatDoesNotCountSaysSo(t *testing.T) {
 			row.meantime(g, w, pair)
 			for range 2 {
 				options := w.options()
-				options.RunName, options.Pairs = "tonight", []certify.Pair{pair}
+				options.RunName, options.Pairs, options.AcceptSources = "tonight", []certify.Pair{pair}, row.accepted
 				var out bytes.Buffer
 				options.Out = &out
 				folder := t.TempDir()
@@ -131,7 +134,7 @@ func TestRecordThatDoesNotCountSaysSo(t *testing.T) {
 				for _, path := range []string{options.JUnit, options.HTML, options.Markdown} {
 					g.Expect(string(read(t, path))).To(MatchRegexp(row.said), path)
 				}
-				g.Expect(string(read(t, options.JSON))).To(MatchRegexp(`"outranked_by": "\S+"|its run had begun before`))
+				g.Expect(string(read(t, options.JSON))).To(MatchRegexp(`"outranked_by": "\S+"|its run had begun before|"not_accepted": "simulated"`))
 			}
 		})
 	}

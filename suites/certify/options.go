@@ -47,6 +47,8 @@ type Options struct {
 	Record string // folder in which a cassette of every pair is left; "" = none
 	Replay string // folder of cassettes that answer in the providers' place, and nobody is called; "" = none
 
+	AcceptSources []providers.Source // which proofs open a fallback at the service; nil = nobody knows
+
 	Version string // of the harness, for the record
 	RunBy   string // who runs it
 	RunOn   string // on which machine

@@ -3,6 +3,7 @@ package certify
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,16 +30,20 @@ type Remark struct {
 	Finished        Finished         `json:"finished"`
 	Reasons         []string         `json:"reasons"`               // why a certified record does not stand
 	OutrankedBy     string           `json:"outranked_by,omitzero"` // the live record that counts in the place of this one, which is none
+	NotAccepted     providers.Source `json:"not_accepted,omitzero"` // the source of a certified record, where the service accepts proofs of others alone
 }
 
 // remarkOf is what a record is worth where its proof stands as it does now.
-func remarkOf(ctx context.Context, kept store.Certifications, standing certification.Standing, record certification.Record, finished Finished) (Remark, error) {
+func remarkOf(ctx context.Context, options Options, standing certification.Standing, record certification.Record, finished Finished) (Remark, error) {
 	remark := Remark{
 		Contract: record.Contract, Target: record.Target, CertificationID: record.ID,
 		IssuedAt: record.IssuedAt, Finished: finished, Reasons: []string{},
 	}
 	if record.Verdict == certification.Inconclusive {
 		return remark, nil
+	}
+	if record.Verdict == certification.Certified && options.AcceptSources != nil && !slices.Contains(options.AcceptSources, record.Source) {
+		remark.NotAccepted = record.Source
 	}
 	proof := standing.Proof
 	ours := proof != nil && proof.CertificationID == record.ID
@@ -47,7 +52,7 @@ func remarkOf(ctx context.Context, kept store.Certifications, standing certifica
 		remark.OutrankedBy = proof.CertificationID
 	case record.Verdict == certification.Rejected, ours && len(standing.Reasons(certification.EverySource)) == 0:
 	default:
-		stored, err := kept.Record(ctx, record.ID)
+		stored, err := options.Store.Record(ctx, record.ID)
 		remark.Reasons = lapses(stored, standing)
 		return remark, err
 	}
@@ -86,7 +91,7 @@ func outdated(record store.StoredRecord) (why string) {
 
 // any reports whether there is something to be known.
 func (r Remark) any() bool {
-	return r.Finished != FinishedNow || len(r.Reasons) > 0 || r.OutrankedBy != ""
+	return r.Finished != FinishedNow || len(r.Reasons) > 0 || r.OutrankedBy != "" || r.NotAccepted != ""
 }
 
 // line is all of it for people.
@@ -104,6 +109,9 @@ func (r Remark) line() string {
 	}
 	if r.OutrankedBy != "" {
 		said = append(said, fmt.Sprintf("it decides no fallback: record %s counts, which is live, and only a live record displaces that", r.OutrankedBy))
+	}
+	if r.NotAccepted != "" {
+		said = append(said, fmt.Sprintf("it opens no fallback: it is %s, which server.accept_sources does not list", r.NotAccepted))
 	}
 	return strings.Join(said, "; ")
 }

@@ -201,7 +201,7 @@ func finish(ctx context.Context, options Options, all []judged, result *Result) 
 		return fmt.Errorf("certify: what the records are worth: %w", err)
 	}
 	for i, record := range records {
-		remark, err := remarkOf(ctx, options.Store, standings[i], record, finished[i])
+		remark, err := remarkOf(ctx, options, standings[i], record, finished[i])
 		if err != nil {
 			return fmt.Errorf("certify %s: %w", all[i].evidence.Pair, err)
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -92,6 +93,7 @@ func lintOne(c *config.Config, contract *contracts.Contract, target string) (lin
 		Mutation: mutationOf(report.Mutation), contract: contract, worth: report.Mutation,
 	}
 	one.add(report.Problems)
+	one.add(strangers(c, contract))
 	pairs, err := pairsOf(c, contract, target)
 	if strict := func(p certify.Pair) bool { return p.Profile.StructuredOutput == providers.StructuredJSONSchema }; len(pairs) == 0 || slices.ContainsFunc(pairs, strict) {
 		one.add(lint.Strict(contract))
@@ -112,6 +114,21 @@ func lintOne(c *config.Config, contract *contracts.Contract, target string) (lin
 		one.Targets = append(one.Targets, figures)
 	}
 	return one, nil
+}
+
+// strangers warns of variants for targets that the configuration does not declare: nobody will ever be sent them.
+func strangers(c *config.Config, contract *contracts.Contract) (problems []lint.Problem) {
+	for _, name := range slices.Sorted(maps.Keys(contract.Variants)) {
+		target, err := providers.ParseTarget(name)
+		if _, declared := c.Profile(target); err != nil || declared || len(c.Providers) == 0 {
+			continue
+		}
+		problems = append(problems, lint.Problem{
+			File: "contract.yaml", Line: contract.Line(fmt.Sprintf("$.variants.'%s'", name)), Severity: lint.Warning,
+			Message: fmt.Sprintf("variant %s is never used: %s", name, c.Undeclared(target)),
+		})
+	}
+	return problems
 }
 
 func (l *linted) add(problems []lint.Problem) {

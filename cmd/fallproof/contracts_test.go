@@ -100,6 +100,11 @@ func TestContractsForScripts(t *testing.T) {
 	s.Expect(misspelled.code).To(gomega.Equal(exitNo))
 	s.Expect(strings.Count(misspelled.stdout, `variable "emial" is missing`)).To(gomega.Equal(1), "once for all cases and targets: %s", misspelled.stdout)
 	s.Expect(misspelled.stdout).NotTo(gomega.ContainSubstring("certification at"))
+	stranger := s.run("contracts", "lint", "orders")
+	s.Expect(stranger.stdout).NotTo(gomega.ContainSubstring("variant"))
+	s.write("contracts/orders/contract.yaml", "variants: {alpha/smal: {messages: [{role: user, content: '{{ .email }}'}]}}\n"+string(content))
+	stranger = s.run("contracts", "lint", "orders")
+	s.Expect(stranger.stdout).To(gomega.ContainSubstring("orders/contract.yaml:1: warning: variant alpha/smal is never used: target alpha/smal is not declared; declared are: alpha/"))
 	s.write("contracts/orders/contract.yaml", weak)
 
 	people := s.run("contracts", "lint", "orders")

@@ -8,6 +8,7 @@ import (
 	"github.com/fallproof/fallproof/contracts/business"
 	"github.com/fallproof/fallproof/contracts/mutation"
 	"github.com/fallproof/fallproof/contracts/structure"
+	"github.com/fallproof/fallproof/contracts/value"
 )
 
 // checks compiles the business checks; nil where one does not.
@@ -115,6 +116,9 @@ func (l *linter) schema() *structure.Checker {
 	if err != nil {
 		l.report(l.c.SchemaFile, 0, Error, "%s", err)
 		return nil
+	}
+	if schema, err := value.Decode(l.c.Schema); err == nil { // else it would not have compiled
+		l.keywords("", schema)
 	}
 	if !checker.DescribesObject() {
 		l.report(l.c.SchemaFile, 0, Error, "the schema must describe an object and name its keys: an answer may hold no other")

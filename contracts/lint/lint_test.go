@@ -83,6 +83,13 @@ func TestLint(t *testing.T) {
 		{"schema that does not compile", []string{`"type": "number"`, `"type": "money"`}, []string{
 			"schema.json: error: schema: /properties/total/type: ",
 		}},
+		{"schema with keywords that nobody knows", []string{`"type": "number"`, `"type": "number", "minium": 0, "x-note": {"a": 1}, "not": {"type": "null", "formt": "date"}, "anyOf": [{"format": "dat"}, {"format": "date"}, true]`, `"required": ["total"]`, `"requierd": ["total"], "$defs": {"minium": {"nullable": true, "default": {"a": 1}}}`}, []string{
+			`schema.json: warning: /$defs/minium/nullable: JSON Schema has no such keyword, so it asks for nothing: see whether it is misspelt`,
+			`schema.json: warning: /properties/total/anyOf/0/format: no format "dat" is known, so it asks for nothing`,
+			`schema.json: warning: /properties/total/minium: JSON Schema has no such keyword`,
+			`schema.json: warning: /properties/total/not/formt: JSON Schema has no such keyword`,
+			`schema.json: warning: /requierd: JSON Schema has no such keyword`,
+		}},
 		{"schema that names no keys", []string{schemaJSON, `{"type": "array"}`, "expected: {total: 0.3}\n", "", "expected: {total: 3}\n", "", "  - {name: as expected, expr: expected == null || output == expected}\n", ""}, []string{
 			"schema.json: error: the schema must describe an object and name its keys",
 			"contract.yaml:15: error: mutation score 0: no case has an expected answer, so the checks have never been tried, below mutation_floor 0.8: it can certify nothing",
@@ -146,6 +153,10 @@ func TestLint(t *testing.T) {
 			`cases/one.yaml: warning: case "one" and 1 more, of 2, have no expected answer: whatever the checks' rules alone let pass there counts as right; say what is expected`,
 		}},
 		{"one case without an expected answer", []string{"expected: {total: 3}\n", ""}, []string{
+			"contract.yaml:16: warning: only 4 wrong answers could be derived from the expected ones",
+			`cases/two.yaml: warning: case "two", of 2, has no expected answer: whatever the checks' rules alone let pass there counts as right`,
+		}},
+		{"one case without an expected answer, and no rule that would refuse another's", []string{"expr: output.total == input.a + input.b}", "expr: output.total > 0}", "expected: {total: 3}\n", ""}, []string{
 			"contract.yaml:16: warning: only 4 wrong answers could be derived from the expected ones",
 			"cases/one.yaml: warning: the expected answer passes in every case: a model that reads nothing and always gives it would be certified",
 			`cases/two.yaml: warning: case "two", of 2, has no expected answer: whatever the checks' rules alone let pass there counts as right`,

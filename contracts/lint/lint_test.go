@@ -206,6 +206,10 @@ func TestLint(t *testing.T) {
 		{"places that no answer has", []string{"valid_for: 24h", "valid_for: 24h\nunordered: [/items]\nfree_text: [/total, /note/*/text]"}, []string{
 			"contract.yaml:16: warning: unordered /items: no answer has such a place", "contract.yaml:17: warning: free_text /note/*/text: no answer has such a place",
 		}},
+		{"a place that nothing checks", []string{`"total": {"type": "number"}`, `"total": {"type": "number"}, "note": {"type": "string"}`, `["total"]`, `["total", "note"]`,
+			"{total: 0.3}", "{total: 0.3, note: rent}", "{total: 3}", "{total: 3, note: food}", "output == expected", "output.total == expected.total", "valid_for: 24h", "mutation_floor: 0.1\nvalid_for: 24h"}, []string{
+			`contract.yaml:12: warning: nothing checks /note: none of the `,
+		}},
 		{"a check that refuses nothing", []string{"output.total == input.a + input.b", "output.total == input.a + input.b || true"}, []string{
 			`contract.yaml:12: warning: check "adds up" refuses none of the 8 wrong answers that were tried: see whether it can refuse anything`,
 		}},

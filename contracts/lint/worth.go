@@ -76,6 +76,7 @@ func (l *linter) mutation(checker *structure.Checker, program *business.Program)
 		}
 	}
 	if report.Passed() {
+		l.unchecked(report)
 		return &report
 	}
 	at := "$.cases"
@@ -86,6 +87,15 @@ func (l *linter) mutation(checker *structure.Checker, program *business.Program)
 	}
 	l.at(at, Error, "%s, below mutation_floor %v: it can certify nothing", report, report.Floor)
 	return &report
+}
+
+// unchecked names the places where every wrong answer passes: the others make up for them in the score.
+func (l *linter) unchecked(report mutation.Report) {
+	for _, place := range report.Pointers {
+		if place.Killed == 0 && place.Total > 1 {
+			l.at("$.checks", Warning, "nothing checks %s: none of the %d wrong answers that were tried there is refused; where any words will do, say free_text: [%[1]s]", place.Name, place.Total)
+		}
+	}
 }
 
 // floor warns of a contract that asks nothing of its own checks.

@@ -8,7 +8,6 @@ import (
 	"github.com/fallproof/fallproof/contracts/business"
 	"github.com/fallproof/fallproof/contracts/mutation"
 	"github.com/fallproof/fallproof/contracts/structure"
-	"github.com/fallproof/fallproof/contracts/value"
 )
 
 // checks compiles the business checks; nil where one does not.
@@ -117,8 +116,12 @@ func (l *linter) schema() *structure.Checker {
 		l.report(l.c.SchemaFile, 0, Error, "%s", err)
 		return nil
 	}
-	if schema, err := value.Decode(l.c.Schema); err == nil { // else it would not have compiled
-		l.keywords("", schema)
+	for _, idle := range structure.Idles(l.c.Schema) {
+		why := "JSON Schema has no such keyword, so it asks for nothing: see whether it is misspelt"
+		if idle.Format != "" {
+			why = fmt.Sprintf("no format %q is known, so it asks for nothing", idle.Format)
+		}
+		l.report(l.c.SchemaFile, 0, Warning, "%s: %s", idle.Pointer, why)
 	}
 	if !checker.DescribesObject() {
 		l.report(l.c.SchemaFile, 0, Error, "the schema must describe an object and name its keys: an answer may hold no other")

@@ -1,4 +1,4 @@
-package lint
+package structure
 
 import (
 	"fmt"
@@ -52,36 +52,53 @@ func kindOf(keyword string) holds {
 	return unknown
 }
 
-// keywords warns of what in a schema does nothing, because JSON Schema does not know it: most often it is misspelt.
-func (l *linter) keywords(at string, schema any) {
+// Idle is what in a schema asks for nothing, because JSON Schema does not know it: most often it is misspelt.
+type Idle struct {
+	Pointer string // of the keyword, inside the schema
+	Format  string // where it is a format that is not known; "" = the keyword
+}
+
+// Idles lists what asks for nothing in a schema that compiles, in an order that does not change.
+func Idles(schema []byte) []Idle {
+	document, err := value.Decode(schema)
+	if err != nil {
+		return nil
+	}
+	var found idles
+	found.schema("", document)
+	return found
+}
+
+type idles []Idle
+
+func (found *idles) schema(at string, schema any) {
 	switch schema := schema.(type) {
 	case []any:
 		for i, each := range schema {
-			l.keywords(value.Pointer(at, fmt.Sprint(i)), each)
+			found.schema(value.Pointer(at, fmt.Sprint(i)), each)
 		}
 	case map[string]any:
 		for _, keyword := range slices.Sorted(maps.Keys(schema)) {
-			l.keyword(at, keyword, schema[keyword])
+			found.keyword(value.Pointer(at, keyword), keyword, schema[keyword])
 		}
 	}
 }
 
-func (l *linter) keyword(at, keyword string, of any) {
-	inner := value.Pointer(at, keyword)
+func (found *idles) keyword(at, keyword string, of any) {
 	switch kindOf(keyword) {
 	case unknown:
-		l.report(l.c.SchemaFile, 0, Warning, "%s: JSON Schema has no such keyword, so it asks for nothing: see whether it is misspelt", inner)
+		*found = append(*found, Idle{Pointer: at})
 	case aSchema, schemas:
-		l.keywords(inner, of)
+		found.schema(at, of)
 	case byName:
 		named, _ := of.(map[string]any)
 		for _, name := range slices.Sorted(maps.Keys(named)) {
-			l.keywords(value.Pointer(inner, name), named[name])
+			found.schema(value.Pointer(at, name), named[name])
 		}
 	case aValue:
 		format, _ := of.(string)
 		if _, known := jsonschema.Formats[format]; keyword == "format" && !known {
-			l.report(l.c.SchemaFile, 0, Warning, "%s: no format %q is known, so it asks for nothing", inner, format)
+			*found = append(*found, Idle{at, format})
 		}
 	case annotate:
 	}

@@ -109,7 +109,8 @@ func (of patient) prepare(r *remedy) {
 		r.First, r.Or = of.live()+": its proof is live, which only a live record displaces", ""
 	case r.Reason == certification.SourceNotAccepted || of.accepts(of.declared):
 	case of.declared == providers.SourceSimulated && of.accepts(providers.SourceReplay) && r.Fix == of.certify():
-		r.Fix, r.Then, r.Or = of.recorded()
+		r.Fix, r.Then = of.recorded()
+		r.Or = ""
 	case of.declared == providers.SourceSimulated:
 		r.First, r.Or = of.live()+"; or "+of.acceptSources(of.declared)+", where such proofs are enough", ""
 	default:
@@ -118,9 +119,9 @@ func (of patient) prepare(r *remedy) {
 }
 
 // recorded is how a proof of recorded answers comes about.
-func (of patient) recorded() (fix, then, or string) {
+func (of patient) recorded() (fix, then string) {
 	certify := "certify " + of.pair() + of.sampled()
-	return of.command(certify + " --record cassettes"), of.command(certify + " --replay cassettes"), ""
+	return of.command(certify + " --record cassettes"), of.command(certify + " --replay cassettes")
 }
 
 // accept is a setting by which proofs of one more source open a fallback.
@@ -192,7 +193,7 @@ func (of patient) otherSource(r *remedy) {
 			enough = ", where even a recording of no live provider is enough"
 		}
 	case of.accepts(providers.SourceReplay) && of.declared == providers.SourceSimulated: // what is recorded of the target will do
-		r.Fix, r.Then, _ = of.recorded()
+		r.Fix, r.Then = of.recorded()
 	case certify.AnsweredByThisMachine(*of.record):
 		r.Fix, r.Then = of.configure("live_on_loopback: true under providers.%s, where a real model listens on this machine", of.target.Provider), of.certify()
 	case of.record.Source == providers.SourceSimulated:

@@ -89,8 +89,8 @@ func outdated(record store.StoredRecord) (why string) {
 	return why
 }
 
-// any reports whether there is something to be known.
-func (r Remark) any() bool {
+// matters reports whether there is something to be known.
+func (r Remark) matters() bool {
 	return r.Finished != FinishedNow || len(r.Reasons) > 0 || r.OutrankedBy != "" || r.NotAccepted != ""
 }
 

@@ -103,7 +103,7 @@ func (r Result) failing() Result {
 			continue
 		}
 		r.Records = append(r.Records, record)
-		if remark := all.remark(record.ID); remark.any() {
+		if remark := all.remark(record.ID); remark.matters() {
 			r.Remarks = append(r.Remarks, remark)
 		}
 	}

@@ -75,7 +75,7 @@ func (r Result) remark(recordID string) Remark {
 // add counts a record for what it is worth now.
 func (r *Result) add(record certification.Record, remark Remark) {
 	r.Records = append(r.Records, record)
-	if remark.any() {
+	if remark.matters() {
 		r.Remarks = append(r.Remarks, remark)
 	}
 	switch {

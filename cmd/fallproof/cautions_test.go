@@ -154,6 +154,14 @@ func TestCanFailoverTellsWhatCameOfAnotherEdition(t *testing.T) {
 	s.put("two", certification.Certified, 100*time.Hour, edited)
 	s.put("two", certification.Certified, 100*time.Hour, nil)
 	quiet("certified again")
+
+	s.write("fallproof.yaml", strings.Replace(recordsConfig, "two: {}", "two: {context_window: 9000}", 1))
+	other := s.shelf()
+	suspended := other.put("two", certification.Certified, 100*time.Hour, nil)
+	s.put("two", certification.Certified, 100*time.Hour, nil)
+	other.answers("two", "one-2027")
+	s.write("fallproof.yaml", recordsConfig)
+	told(suspended, "suspended, ")
 }
 
 // turnedAway is a record of a run in which the account was turned away.

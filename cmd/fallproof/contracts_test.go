@@ -63,6 +63,24 @@ func TestAContractInFiveMinutes(t *testing.T) {
 	s.Expect(request).To(gomega.MatchRegexp(`\d+ tokens in by o200k_base, at most 400 out, of a window of 128000, at most 0\.000\d+;`))
 }
 
+// What a certification of the contract and the profile as they are could not do is told before anybody pays for it.
+func TestFixOfWhatCannotBeCertifiedAsItIs(t *testing.T) {
+	s := newTerminal(t)
+	s.must("contracts", "new", "orders")
+	s.write("fallproof.yaml", orders)
+	ask := func(target string) string {
+		answer := s.run("can-failover", "--contract", "orders", "--to", target)
+		s.Expect(answer.code).To(gomega.Equal(exitNo), answer.stderr)
+		return answer.stdout
+	}
+	s.Expect(ask("alpha/large")).To(gomega.ContainSubstring("\n    fix:  fallproof certify --contract orders --target alpha/large\n"))
+	s.Expect(ask("alpha/small")).To(gomega.MatchRegexp(`\n    first: mend the profile of alpha/small, or the contract orders, which can only be rejected together: at alpha/small: .*window`))
+	content, err := os.ReadFile("contracts/orders/contract.yaml")
+	s.Expect(err).NotTo(gomega.HaveOccurred())
+	s.write("contracts/orders/contract.yaml", strings.Replace(string(content), "business: 0.90", "business: 0.95", 1))
+	s.Expect(ask("alpha/large")).To(gomega.ContainSubstring("\n    fix:  fallproof certify --contract orders --target alpha/large --samples 30\n"))
+}
+
 // Scripts read bytes as they would be sent, and every wrong answer that passes.
 func TestContractsForScripts(t *testing.T) {
 	s := newTerminal(t)

@@ -114,6 +114,9 @@ func TestTheListSaysWhatIsCertifiedUntilWhen(t *testing.T) {
 		s.Expect(lines[id]).To(gomega.ContainSubstring(want))
 	}
 	s.Expect(s.must("certifications", "show", second.ID)).To(gomega.ContainSubstring("certified        until " + stamp(second.ExpiresAt)))
+	s.Expect(list).NotTo(gomega.ContainSubstring("for who accepts its source"))
+	s.write("fallproof.yaml", strings.Replace(recordsConfig, "accept_sources: [live]", "accept_sources: [replay]", 1))
+	s.Expect(s.must("certifications", "list")).To(gomega.ContainSubstring("until " + stamp(second.ExpiresAt) + " (3 hours left), for who accepts its source"))
 }
 
 func TestRecordsAreCompared(t *testing.T) {

@@ -39,7 +39,7 @@ func (r *reader) fail(line int, format string, args ...any) {
 // lacks is a fail for what is not there. Whatever is wrong with what is there goes before it: a key that is misspelt is
 // missing under its right name, too.
 func (r *reader) lacks(line int, format string, args ...any) {
-	if r.err == nil || r.lack && line < r.line {
+	if r.err == nil {
 		r.note(true, line, format, args...)
 	}
 }

@@ -62,8 +62,9 @@ func remarkOf(ctx context.Context, options Options, standing certification.Stand
 // lapses says why a certified record does not stand; empty where it does. Of a proof that another record
 // gives, only that is said: its reasons are not this record's.
 func lapses(record store.StoredRecord, standing certification.Standing) []string {
-	if why := outdated(record); why != "" {
-		return []string{why}
+	carriedOver := func(e certification.Event) bool { return e.Cause == certification.CauseCarriedOver }
+	if i := slices.IndexFunc(record.Events, carriedOver); i >= 0 {
+		return []string{record.Events[i].Detail} // nothing of its target since that was suspended or revoked
 	}
 	if proof := standing.Proof; proof != nil && proof.CertificationID != record.ID {
 		return []string{fmt.Sprintf("displaced by record %s (%s, %s)", proof.CertificationID, proof.Verdict, proof.Source)}
@@ -73,20 +74,6 @@ func lapses(record store.StoredRecord, standing certification.Standing) []string
 		reasons = append(reasons, string(reason))
 	}
 	return reasons
-}
-
-// outdated says that a record shows nothing of its target since that was suspended or revoked; "" where it does, or did
-// until another displaced it.
-func outdated(record store.StoredRecord) (why string) {
-	for _, event := range record.Events {
-		switch {
-		case event.Type == certification.EventDisplaced:
-			return ""
-		case event.Type == certification.EventSuspended && event.Cause == certification.CauseCarriedOver:
-			why = event.Detail
-		}
-	}
-	return why
 }
 
 // matters reports whether there is something to be known.
